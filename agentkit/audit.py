@@ -206,7 +206,7 @@ def _lines_text(first: int, last: int) -> str:
 def _name_damaged(lines: list[_Line], missing: _Missing, report: Report) -> int:
     """Name each line that is not as it was written, and take its number off those that are missing.
 
-    Return the highest number, also of damaged lines at the end.
+    Return the highest number, including those of damaged lines at the end.
     """
     before, end = 0, max((line.number for line in lines), default=0)
     last_intact = max((line.at for line in lines if line.number), default=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import importlib
 import io
 import json
@@ -38,10 +37,11 @@ from agentkit.gates import permission_file
 from agentkit.gates.permissions import MODES, Permissions
 from agentkit.gates.permissions import Table as PermissionTable
 from agentkit.inert import for_terminal
-from agentkit.journal import Wish, open_journal
+from agentkit.journal import open_journal
 from agentkit.models import resolve
 from agentkit.models.dialects import DIALECTS
 from agentkit.run import permits, signals
+from agentkit.run.followed import asked_to, me
 from agentkit.run.run import Result, Run, choices
 from agentkit.tools import builtin
 from agentkit.tools.builtin import NO_TOOLS
@@ -73,11 +73,11 @@ app = typer.Typer(
         "waits for a person; 2 if there is no such command or option; 130 after Ctrl-C."
     ),
     context_settings={
-        "color": True,  # typer removes no escapes, they are shown
+        "color": True,  # typer need not strip escapes: they are printed as visible text
         "max_content_width": 120,
         "help_option_names": ["-h", "--help"],
     },
-    rich_markup_mode=None,  # rich would take texts of models for markup
+    rich_markup_mode=None,  # rich would read markup into what models write
     pretty_exceptions_enable=False,
 )
 
@@ -105,7 +105,7 @@ def _formats(incomplete: str) -> list[str]:
 
 
 def _runs(incomplete: str) -> list[str]:
-    return [info.run for info in runs(_journal()) if info.run.startswith(incomplete)]
+    return [info.run for info in runs(_journal(), prefix=incomplete)]
 
 
 ID_HELP = "the id of the run, or the beginning of it"
@@ -144,6 +144,10 @@ OwnTools = Annotated[
 MaxSteps = Annotated[
     int | None, typer.Option("--max-steps", "-n", help="the maximum number of iterations of the engine's loop")
 ]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option("--tag", metavar="NAME=VALUE", help="a tag of the run; can be given several times"),
+]
 EngineOptions = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="NAME=VALUE", help="an option of the engine; can be given several times"),
@@ -154,7 +158,7 @@ Dialect = Annotated[
 ]
 Context = Annotated[
     list[str] | None,
-    typer.Option(metavar="FILE", help="notes about the project, such as AGENTS.md#Testing; several if repeated"),
+    typer.Option(metavar="FILE", help="notes about the project, such as AGENTS.md#Testing; can be given several times"),
 ]
 
 
@@ -170,13 +174,17 @@ def run(
     dialect: Dialect = None,
     context: Context = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="print each step")] = False,
+    name: Annotated[
+        str, typer.Option("--name", help="the id of the run; a run of this name goes on, or prints what it answered")
+    ] = "",
+    tag: Tags = None,
 ) -> None:
     """Run a task to its end, and print the answer."""
     if verbose:
         _log_to_stderr()
     loop = _loop(engine, max_steps, option)
     agent = _agent(model, tools, servers, engine=loop, dialect=dialect, context=context or None)
-    started = agent.start(_task(task), paused=True)
+    started = agent.start(_task(task), paused=True, name=name, tags=_tags(tag))
     how = f"agentkit resume {started.id}{f' -e {engine}' if ':' in engine else ''}"
     result = _drive(started, how)
     if result.error:
@@ -213,7 +221,7 @@ def chat(
         typer.Option("--resume", "-r", metavar="ID", help=f"pick up a run: {ID_HELP}", autocompletion=_runs),
     ] = None,
 ) -> None:
-    """Talk with an agent: each message starts a run, and you see its steps and decide.
+    """Talk with an agent: each message starts a run, whose steps you see, and about which you decide.
 
     Type /help for the commands, and exit to end. Without a terminal, each line of the standard input is a message.
     """
@@ -240,9 +248,9 @@ def watch(
     id: Id,
     as_json: Annotated[bool, typer.Option("--json", help="print each event as JSON, one per line")] = False,
 ) -> None:
-    """Follow a run that another process drives, until it is over; Ctrl-C ends that. Nothing is written.
+    """Follow a run that another process drives, until it is over or you press Ctrl-C. Nothing is written.
 
-    It says when the run waits for a person, and for what.
+    When the run waits for a person, a line says so, and for what.
     """
     try:
         from agentkit.terminal.watch import watch as follow_run
@@ -278,7 +286,7 @@ def _name_and_value(text: str) -> tuple[str, Any]:
 
 
 def _task(argument: str) -> str:
-    """Return the task. Its bytes are UTF-8, also in a locale that lacks characters of it."""
+    """Return the task. It is read as UTF-8, whatever the locale."""
     source = " from the standard input" if argument == "-" else ""
     data = sys.stdin.buffer.read() if source else argument.encode(errors="surrogateescape")
     try:
@@ -296,13 +304,42 @@ def _drive(run: Run, how: str) -> Result:
 
 
 @app.command("runs")
-def list_runs(as_json: AsJson = False) -> None:
-    """List the recorded runs, newest first."""
-    records = [asdict(info) for info in runs(_journal())]
-    columns = ["run", "status", "rows", "engine", "model", "task"]
-    _print_list(
-        records if as_json else [{**each, "engine": _short(each["engine"])} for each in records], columns, as_json
-    )
+def list_runs(
+    as_json: AsJson = False,
+    prefix: Annotated[str, typer.Option("--prefix", help="only runs whose id begins so")] = "",
+    tag: Tags = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="go on, and show what changes; Ctrl-C ends it")
+    ] = False,
+) -> None:
+    """List the recorded runs, newest first; with --tag, those that have all these tags.
+
+    With --follow, the list of a terminal is kept up to date; in a pipe, each change is a line of its own.
+    """
+    from agentkit.terminal import listing
+
+    tags = _tags(tag)
+    if follow:
+        try:
+            return listing.follow_runs(_journal(), prefix, tags, as_json=as_json)
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+    listed = runs(_journal(), prefix=prefix, tags=tags)
+    has_tags = ["tags"] if any(each.tags for each in listed) else []
+    columns = ["run", "status", "rows", "engine", "model", *has_tags, "task"]
+    records = [asdict(info) for info in listed]
+    if not as_json:
+        texts = [{"engine": _short(info.engine), "tags": listing.tags_text(info)} for info in listed]
+        records = [{**each, **text} for each, text in zip(records, texts, strict=True)]
+    _print_list(records, columns, as_json)
+
+
+def _tags(texts: list[str] | None) -> dict[str, str]:
+    """Return the tags of an option, by name. Raises `UsageError` for a text without a name."""
+    pairs = [text.partition("=") for text in texts or ()]
+    if wrong := next((name + equals for name, equals, _ in pairs if not name or not equals), None):
+        raise UsageError(f"--tag takes NAME=VALUE, such as experiment=prices, not {wrong!r}")
+    return {name: value for name, _, value in pairs}
 
 
 def _short(engine: str) -> str:
@@ -357,7 +394,7 @@ def tools(as_json: AsJson = False) -> None:
         for name, toolbox in {**builtin.listed(), **{name: builtin.box(name) for name in plugins("toolboxes")}}.items()
         for tool in ToolSet.of([toolbox])
     ]
-    note = f"a run is offered {', '.join(builtin.BOXES)} without -t, and no tools with -t {NO_TOOLS}"
+    note = f"without -t, a run has {', '.join(builtin.BOXES)}; with -t {NO_TOOLS}, no tools"
     _print_list(records, ["toolbox", "tool", "effect", "description", "arguments"], as_json, note)
 
 
@@ -444,18 +481,20 @@ def resume(
     approve: Annotated[bool, typer.Option("--approve", help="approve the call that waits, or more budget")] = False,
     reject: Annotated[str | None, typer.Option("--reject", help="reject the call that waits, with a comment")] = None,
     respond: Annotated[
-        str | None, typer.Option("--respond", help="answer the question, or instead of the tool")
+        str | None,
+        typer.Option("--respond", help="answer the question, or give the result of the call in place of the tool"),
     ] = None,
     waive: Annotated[
         list[str] | None,
         typer.Option(
-            "--waive", metavar="GUARD", help="go on without functions that guarded the run: approve or breakpoints"
+            "--waive", metavar="GUARD", help="continue without functions that guarded the run: approve or breakpoints"
         ),
     ] = None,
 ) -> None:
     """Continue a run whose process has ended.
 
-    It has the recorded engine, options, model and guards. In a terminal, you are asked about a call that waits.
+    Its engine, options, model and guards are those of the recording. In a terminal, you are asked about a call that
+    waits.
     """
     resumed = _resume(_opener(model, tools, engine, servers), _full_id(id), waive or ())
     if engine is not None and registry.find(engine)[1] != resumed.task["engine"]:
@@ -566,7 +605,7 @@ def test_permissions(
         str | None, typer.Option("--mode", help=f"the mode of the agent: {', '.join(MODES)}; without it, none")
     ] = None,
 ) -> None:
-    """Say what would happen to a call, and why. Nothing is called."""
+    """Print what would happen to a call, and why. Nothing is called."""
     if effect is not None and effect not in get_args(Effect):
         raise Unknown("effect", effect, get_args(Effect))
     known = {found.name: found for name in builtin.BOXES for found in ToolSet.of([builtin.box(name)])}
@@ -575,12 +614,12 @@ def test_permissions(
         rules = rules.with_table(PermissionTable.of(mode))
     found = known.get(tool, tool) if effect is None else tool
     judgment = permits.judge_named(rules, found, permits.arguments_of(arguments), effect)  # type: ignore[arg-type]
-    typer.echo(f"{judgment.outcome}: {judgment.why or 'no rule is about it, and there is no mode'}")
+    typer.echo(f"{judgment.outcome}: {judgment.why or 'no rule matches it, and there is no mode'}")
 
 
 @permissions_app.command()
 def explain(id: Id, as_json: AsJson = False) -> None:
-    """Say why each call of a run was made, asked about, or not made."""
+    """Print why each call of a run was made, asked about, or not made."""
     rows = [dict(zip(permits.HEADER, row, strict=True)) for row in permits.explanations(_look(id))]
     _print_list(rows, permits.HEADER, as_json)
 
@@ -593,14 +632,14 @@ app.add_typer(audit_app, name="audit")
 def verify_audit(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="the audit log")],
     last: Annotated[
-        str, typer.Option("--last", metavar="HASH", help="the hash of a line that you noted, which must be there")
+        str, typer.Option("--last", metavar="HASH", help="the hash of a line that you kept, which must be there")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Name the lines of an audit log that were changed, removed, moved or added.
+    """List the lines of an audit log that were changed, removed, moved or added.
 
-    The hash of the last line is printed: note it elsewhere, and check with --last later that nothing was cut off. The
-    exit code is 1 if anything is wrong.
+    The hash of the last line is printed: keep it elsewhere, and pass it to --last later to check that nothing was
+    cut off. The exit code is 1 if anything is wrong.
     """
     report = audit.verify(file, last)
     if as_json:
@@ -617,6 +656,54 @@ def verify_audit(
 
 
 @app.command()
+def check(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH", help="exported runs: JSON or JSONL files, folders, or patterns in quotes"),
+    ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option("--agent", "-a", metavar="MODULE:AGENT", help="the agent to test; without it, the recorded one"),
+    ] = None,
+    call: Annotated[bool, typer.Option("--call", help="call tools again that are declared pure")] = False,
+    tags: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="NAME=VALUE", help="also the runs in the journal with this tag")
+    ] = None,
+    summary: Annotated[
+        Path | None, typer.Option("--summary", metavar="FILE", help="append a summary in Markdown to this file")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Play recorded runs against today's code, and show the first step of each that differs.
+
+    No model is asked, and no tool is called without --call. The exit code is 1 if anything differs or cannot be played.
+    """
+    from agentkit.experiments.regression import replay as play
+
+    wanted = dict(each.partition("=")[::2] for each in tags or ())
+    tagged = runs(_journal(), tags=wanted) if wanted else []
+    if wanted and not tagged:
+        raise UsageError(f"no run in the journal has the tags {', '.join(tags or ())}; agentkit runs lists them")
+    recordings = [*(paths or ()), *tagged]
+    if not recordings:
+        raise UsageError("name files or folders of exported runs, or --tag NAME=VALUE of runs in the journal")
+    tested = _find_agent(agent) if agent else None
+    found = play(recordings, tested, tools="call" if call else "recorded", journal=_journal())
+    if as_json:
+        typer.echo(json.dumps([result.record() for result in found], indent=1))
+    else:
+        typer.echo(repr(found))
+    if summary is not None:
+        try:
+            with summary.open("a", encoding="utf-8", errors="replace") as file:
+                file.write(found.to_markdown())
+        except OSError as error:
+            raise UsageError(f"the summary could not be written: {error}") from None
+    if not found.is_same:
+        raise typer.Exit(1)
+
+
+@app.command()
 def signal(
     id: Id,
     name: Annotated[str, typer.Argument(metavar="NAME", help="the name of the signal")],
@@ -628,7 +715,7 @@ def signal(
     Another process may be driving the run.
     """
     id = _full_id(id)
-    if next(info for info in runs(_journal()) if info.run == id).status == "done":
+    if next(info for info in runs(_journal(), prefix=id) if info.run == id).status == "done":
         raise UsageError(f"run {id} is over, so nothing waits for a signal")
     try:
         data = json.loads(value) if is_json and value is not None else value
@@ -646,12 +733,15 @@ def ask_for(
 ) -> None:
     """Ask the process that holds a run to pause it, to stop it, or to send a message to its model.
 
-    The run is in a journal on PostgreSQL.
+    It does so within about a second, and the run records who asked.
     """
+    from agentkit.terminal.watch import wish
+
     journal: Any = open_journal(_journal())
-    if not hasattr(journal, "wish"):
-        raise UsageError("only a journal on PostgreSQL brings wishes to another process; name it by --journal")
-    journal.wish(Wish(_full_id(id), what, text, author or getpass.getuser()))
+    run = _full_id(id)
+    holder = next(info.holder for info in journal.runs(run) if info.run == run)
+    wish(journal, run, what, text, author or me())
+    typer.echo(f"asked {for_terminal(holder) or 'the process that holds it'} to {asked_to(what)}")
 
 
 @app.command()
@@ -666,27 +756,23 @@ def delete(id: Id) -> None:
 
 @app.command("mcp")
 def serve_mcp(
-    tools: Annotated[
-        str,
-        typer.Option("--tools", "-t", help="toolboxes, as `tools` lists them", autocompletion=_toolboxes),
-    ] = ",".join(builtin.BOXES),
+    tools: OwnTools = ORDINARY_TOOLS,
     agent: Annotated[
-        bool, typer.Option("--agent", "-a", help="serve an agent with these tools, as the one tool `ask`")
+        bool,
+        typer.Option(
+            "--agent", "-a", help="serve one tool, `ask`: an agent with these tools and this model and engine"
+        ),
     ] = False,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="the agent's model", autocompletion=_models)
-    ] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", "-e", help="the agent's engine", autocompletion=_engines)
-    ] = "react",
+    model: OwnModel = None,
+    engine: OwnEngine = "react",
     port: Annotated[
         int | None,
         typer.Option("--http", metavar="PORT", help="serve over HTTP on this machine, instead of stdin and stdout"),
     ] = None,
 ) -> None:
-    """Serve tools, or an agent, to the programs of others, over the Model Context Protocol.
+    """Serve tools, or an agent, to other programs over the Model Context Protocol.
 
-    Over HTTP, clients need the token that is printed, or that of the variable AGENTKIT_MCP_TOKEN.
+    Over HTTP, clients need the token that is printed, or the one in the variable AGENTKIT_MCP_TOKEN.
     """
     from agentkit.mcp import serve
 
@@ -704,30 +790,23 @@ def serve_mcp(
 def serve(
     agent: Annotated[
         str | None,
-        typer.Argument(metavar="MODULE:AGENT", help="an agent of your own; without it, the options make one"),
+        typer.Argument(metavar="MODULE:AGENT", help="an agent of your own, instead of one made from the options"),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="the agent's model", autocompletion=_models)
-    ] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", "-e", help="the agent's engine", autocompletion=_engines)
-    ] = "react",
-    tools: Annotated[
-        str,
-        typer.Option("--tools", "-t", help="toolboxes, as `tools` lists them", autocompletion=_toolboxes),
-    ] = ",".join(builtin.BOXES),
+    model: OwnModel = None,
+    engine: OwnEngine = "react",
+    tools: OwnTools = ORDINARY_TOOLS,
     port: Annotated[int, typer.Option("--port", "-p", help="the port; 0 is a free one")] = 8000,
     host: Annotated[
-        str, typer.Option("--host", help="the address to listen at; others need --name and a token")
+        str, typer.Option("--host", help="the address to listen on; any but the default needs --name and a token")
     ] = "127.0.0.1",
     name: Annotated[
-        list[str] | None, typer.Option("--name", help="a name of the server besides those of this machine")
+        list[str] | None, typer.Option("--name", help="another name of the server, besides those of this machine")
     ] = None,
 ) -> None:
     """Serve the runs of an agent: pages in a browser, and streams of events.
 
-    The printed address has the token that lets you in. It is that of the variable AGENTKIT_SERVE_TOKEN, or else a new
-    one; the token of AGENTKIT_SERVE_WATCH_TOKEN is for watching only. Ctrl-C ends the server, and pauses the runs.
+    The printed address contains the token that lets you in: the one in the variable AGENTKIT_SERVE_TOKEN, or else a new
+    one. The token in AGENTKIT_SERVE_WATCH_TOKEN is for watching only. Ctrl-C ends the server, and pauses the runs.
     """
     from agentkit.serve import serve as start
 
@@ -795,7 +874,7 @@ _chosen = {"journal": ""}
 
 
 def _journal() -> str:
-    """Return the journal that was named; completion asks before there is a command line."""
+    """Return the journal that was named; completion asks for it before the command line is parsed."""
     return _chosen["journal"] or os.environ.get("AGENTKIT_JOURNAL") or "sqlite"
 
 
@@ -803,7 +882,7 @@ def _journal() -> str:
 def migrate() -> None:
     """Make the tables of a journal on PostgreSQL, or bring them up to date.
 
-    Name the journal by --journal or AGENTKIT_JOURNAL, with the role that owns the tables.
+    Name the journal with --journal or AGENTKIT_JOURNAL, and the role that owns the tables as its user.
     """
     before, after = journals.migrate(_journal())
     typer.echo(f"version {after}" + ("" if before == after else f", before {before or 'none'}"))
@@ -824,7 +903,7 @@ def _log_to_stderr() -> None:
 
 
 def _print_list(records: list[dict[str, Any]], columns: list[str], as_json: bool, note: str = "") -> None:
-    """Print records as a table of some columns, or as JSON with all that has a name.
+    """Print records as a table of some columns, or as JSON with all fields that have a name.
 
     The lines of a table are cut at the width of the terminal; in a pipe, nothing is cut.
     """
@@ -867,7 +946,7 @@ def _without(run: Run) -> list[str]:
 
 
 def _full_id(prefix: str) -> str:
-    return _matching(prefix, [info.run for info in runs(_journal())])
+    return _matching(prefix, [info.run for info in runs(_journal(), prefix=prefix)])
 
 
 def _matching(prefix: str, ids: list[str]) -> str:
@@ -906,7 +985,7 @@ def back_up(
             typer.echo(f"{100 * done // total} % after {shown - started:.0f} s", err=True)
 
     count = journals.backup(path, _journal() if file == "sqlite" else file, progress)
-    typer.echo(f"{count} {'run' if count == 1 else 'runs'} copied to {path}")
+    typer.echo(f"{counted(count, 'run')} copied to {path}")
 
 
 @app.command("verify")
@@ -923,7 +1002,7 @@ def verify_journal(
     """
     verdicts = []
     file = _journal() if file == "sqlite" else file
-    known = [info.run for info in runs(file)] if id else []
+    known = [info.run for info in runs(file, prefix=id)] if id else []
     for verdict in journals.verify(_matching(id, known) if id else "", file):
         verdicts.append({**asdict(verdict), "is_sound": verdict.is_sound})
         if not as_json:

@@ -163,6 +163,8 @@ def test_an_engine_that_lacks_a_recorded_option_by_now_opens_the_run_read_only_a
     [
         Reply("x", usage=5),  # type: ignore[arg-type]
         Reply("x", usage=Usage("many")),  # type: ignore[arg-type]
+        Reply("x", usage=Usage(1, cost=float("nan"))),
+        Reply("x", usage=Usage(1, cost=float("inf"))),
         Reply(None),  # type: ignore[arg-type]
         Reply("x", calls=["look"]),  # type: ignore[arg-type]
         Reply("x", calls=(Call("look", "Oslo"),)),  # type: ignore[arg-type]

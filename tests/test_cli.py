@@ -464,7 +464,7 @@ def test_permissions_lists_the_rules_and_the_file(rules: Path) -> None:
     [
         (["shell_run"], "deny: rule 2 of the person: deny shell*"),
         (["calculate", "-a", '{"expression": "1 + 1"}'], "ask: rule 1 of the person: ask calculate (I like to look)"),
-        (["other"], "allow: no rule is about it, and there is no mode"),
+        (["other"], "allow: no rule matches it, and there is no mode"),
         (["other", "--mode", "plan", "--effect", "irreversible"], "deny: in mode plan, only pure tools are called"),
         (["other", "--mode", "plan", "--effect", "pure"], "allow: mode plan: a tool that is pure"),
     ],
@@ -500,3 +500,73 @@ def test_a_run_does_not_start_with_a_mistake_in_the_settings_file(rules: Path) -
     rules.write_text('[[rules]]\nalow = "read"\n')
     code, _, error = agentkit("run", "What is 17 * 23?", "--model", "offline")
     assert code == 1 and "line 2" in error and "did you mean 'allow'" in error
+
+
+# -- names and tags ----------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_named_and_tagged_and_found_by_its_tags() -> None:
+    assert (
+        agentkit("run", "hello", "-m", "echo", "--name", "bill.1", "--tag", "project=a=b", "--tag", "who=Ada")[0] == 0
+    )
+    agentkit("run", "other", "-m", "echo", "--tag", "who=Bob")
+    agentkit("run", "neither", "-m", "echo")
+    assert len(agentkit("runs")[1].splitlines()) == 4
+    header, line = agentkit("runs", "--tag", "who=Ada", "--tag", "project=a=b")[1].splitlines()
+    assert header.split() == ["run", "status", "rows", "engine", "model", "tags", "task"]
+    assert line.split()[0] == "bill.1" and "project=a=b, who=Ada" in line
+    [info] = json.loads(agentkit("runs", "--prefix", "bill.", "--json")[1])
+    assert info["tags"] == {"project": "a=b", "who": "Ada"}
+    assert agentkit("runs", "--tag", "who=Eve")[1].splitlines()[1:] == []
+    assert "tags" not in agentkit("runs", "--tag", "who=Eve")[1]
+
+
+def test_a_name_that_is_run_again_prints_the_answer_and_begins_nothing() -> None:
+    assert agentkit("run", "hello", "-m", "echo", "--name", "bill.1")[1] == "hello\n"
+    before = agentkit("runs", "--json")
+    assert agentkit("run", "hello", "-m", "echo", "--name", "bill.1")[1] == "hello\n"
+    assert len(json.loads(before[1])) == len(json.loads(agentkit("runs", "--json")[1])) == 1
+    code, _, error = agentkit("run", "goodbye", "-m", "echo", "--name", "bill.1")
+    assert code == 1 and "bill.1" in error
+
+
+@pytest.mark.parametrize("wrong", ["who", "=Ada", "who=" + "x" * 300])
+def test_a_tag_that_is_none_is_refused(wrong: str) -> None:
+    code, _, error = agentkit("run", "hello", "-m", "echo", "--tag", wrong)
+    assert code == 1 and "tag" in error and len(error.splitlines()) == 1
+    assert json.loads(agentkit("runs", "--json")[1]) == []
+
+
+def test_a_tag_with_control_characters_is_listed_in_one_harmless_line() -> None:
+    Agent("echo", journal="sqlite").run("hello", tags={"a\nb": "\x1b[31mred\u202e"})
+    listed = agentkit("runs")[1]
+    assert len(listed.splitlines()) == 2 and "\x1b" not in listed and "\u202e" not in listed
+
+
+# -- recordings --------------------------------------------------------------------------------------------------------
+
+
+def test_recorded_runs_are_checked_against_todays_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = Agent("offline", ["math"], instructions="Be brief.")
+    agent.run("What is 2 + 3?", tags={"suite": "smoke"}).run.to_json(tmp_path / "sum.json")
+    (tmp_path / "shop_of_check.py").write_text(
+        "from agentkit import Agent\nagent = Agent('offline', ['math'], instructions='Be very brief.')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert agentkit("check", "sum.json") == (0, "1 recording, 1 the same\n", "")
+    assert agentkit("check", "--tag", "suite=smoke", "--call")[:2] == (0, "1 recording, 1 the same\n")
+    code, shown, _ = agentkit("check", "*.json", "-a", "shop_of_check:agent", "--summary", "summary.md")
+    assert code == 1 and "  today    │ Be {+very +}brief." in shown
+    assert "<details>" in (tmp_path / "summary.md").read_text()
+    code, shown, _ = agentkit("check", "sum.json", "-a", "shop_of_check:agent", "--json")
+    assert code == 1 and [each["status"] for each in json.loads(shown)] == ["differs"]
+    (tmp_path / "sum.json").write_text("{")
+    assert agentkit("check", "sum.json")[0] == 1
+    for arguments in ((), ("missing",), ("--tag", "suite=other"), ("sum.json", "-a", "nothing")):
+        code, shown, problem = agentkit("check", *arguments)
+        assert (code, shown) == (1, "") and problem
+    code, shown, problem = agentkit("check", "*.json", "--tag", "suite=other")
+    assert (code, shown) == (1, "") and "no run in the journal has the tags suite=other" in problem
+    code, shown, problem = agentkit("check", "--tag", "suite=smoke", "--summary", str(tmp_path))
+    assert code == 1 and "the summary could not be written: " in problem and len(problem.splitlines()) == 1

@@ -270,7 +270,7 @@ def test_a_run_that_another_process_holds_can_be_looked_at_listed_exported_and_f
     assert looked.to_html() and looked.to_markdown() and looked.to_notebook() and looked.to_json() and repr(looked)
     assert looked._repr_html_() and looked.widget() is not None and len(looked.to_frame()) == 2
     view(looked).close()
-    for verb in (looked.undo, lambda: next(looked), looked.fork, looked.drive, lambda: looked.inject("hi")):
+    for verb in (looked.undo, lambda: next(looked), looked.fork, looked.drive, lambda: looked.edit(1, text="hi")):
         with pytest.raises(ReadOnly, match=rf"agent\.fork\('{id}'\)"):
             verb()
     assert stored() == before

@@ -16,7 +16,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
-FRONT_END = {f"agentkit/static/{name}" for name in ("widget.js", "loader.js", "page.js", "page.css")}
+FRONT_END = {f"agentkit/static/{name}" for name in ("widget.js", "table.js", "loader.js", "page.js", "page.css")}
 WEIGHTS = {f"agentkit/models/tiny/{name}.npz" for name in ("early", "middle", "final")}
 NO_NODE = {**os.environ, "PATH": "/nonexistent"}
 

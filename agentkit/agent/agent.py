@@ -22,6 +22,7 @@ from agentkit.core.messages import Chat, Reply, message_from_json, message_to_js
 from agentkit.core.near_misses import NearMisses
 from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Loop
+from agentkit.core.text import error_line
 from agentkit.engines import registry
 from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unknown, UsageError
 from agentkit.gates import permission_file
@@ -36,12 +37,25 @@ from agentkit.gates.state import State
 from agentkit.hooks.judge import judging
 from agentkit.inert import inert
 from agentkit.journal import check, open_journal
-from agentkit.journal.entries import NO_TAGS, NOT_BEGUN, Entry, Journal, Note, Row, RunInfo, check_name, checked_tags
+from agentkit.journal.entries import (
+    NO_TAGS,
+    NOT_BEGUN,
+    TRIAL,
+    Entry,
+    Journal,
+    Note,
+    Row,
+    RunInfo,
+    begun,
+    check_name,
+    checked_tags,
+)
 from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
 from agentkit.models.base import Abilities, Request
 from agentkit.run import answer, wishes
+from agentkit.run.followed import Followed
 from agentkit.run.messages import opening
 from agentkit.run.run import Missing, Result, Run
 from agentkit.runtime.control import Control, check_timeout
@@ -332,11 +346,7 @@ class Agent(NearMisses, Displayed):
     def _named(self, name: str, spec: dict[str, Any]) -> Run | None:
         """Return the run of this name, if the journal has one. Raises `UsageError` if it was started differently."""
         journal = self.journal
-        known = next((info for info in journal.runs(name) if info.run == name), None) if journal else None
-        if journal is None or known is None:
-            return None
-        if known.status == NOT_BEGUN:  # its process ended before anything happened
-            journal.delete(name)
+        if journal is None or begun(journal, name) is None:
             return None
         if difference := recorded.started_differently(recorded.first_spec(journal.rows(name), name), spec):
             raise UsageError(
@@ -384,8 +394,10 @@ class Agent(NearMisses, Displayed):
         if instructions := self.options.get("instructions"):
             told.insert(0, system(instructions))
         chat = Chat.of([*told, *chat])
+        begins_with_system = chat[0].role == "system"
         return {
             "task": [secrets.mask_json(message_to_json(message)) for message in chat],
+            **({"told": len(told)} if begins_with_system else {}),
             **({"context": [file.record for file in files]} if files else {}),
             "engine": self.engine_name,
             **registry.source(self.engine),
@@ -397,6 +409,22 @@ class Agent(NearMisses, Displayed):
             **recorded.about(self),
             "version": 1,
         }
+
+    def spec_like(self, spec: dict[str, Any]) -> dict[str, Any]:
+        """Return the spec of a run of this agent that is given what a recorded run was given.
+
+        That is its task, without what its agent was told by its own instructions, the turns of its session, its
+        lessons from a store, and the type of its answer. Nothing is looked up in a memory. Raises `UsageError`.
+        """
+        told, task = answer.without_request(spec)
+        again = self._spec(Chat.of(map(message_from_json, task[told:])), self.guards)
+        if lessons.has_store(self.engine_options):
+            again["options"]["lessons"] = spec["options"].get("lessons", [])
+        again |= {name: spec[name] for name in ("session", "history", "temperature") if name in spec}
+        again["dialect"] = again["dialect"] or spec.get("dialect")
+        if "output" in spec:
+            return answer.with_request(again, spec["output"])
+        return answer.begin(again, None, self.options.get("synthesize"))
 
     def _tools_spec(self) -> dict[str, Any]:
         """Return what a run records about its tools: their digests, and the schemas that its sources had."""
@@ -466,37 +494,45 @@ class Agent(NearMisses, Displayed):
         run.expected = registry.forecast(self.engine, spec["options"])
         if is_copy:
             return run
-        if (audit := Audit.of(self.options.get("audit"))) is not None:
-            state.audit = audit
-            how = "resumed" if not is_new else "forked" if parent else "started"
-            audit.write(
-                how, run.id, model=name_of(self.model), engine=spec["engine"], permissions=guards.permissions.text
-            )
         if parent is not None:
             trace.traced = parent.trace.traced
-        for surround in self.options.get("within") or ():
-            scheduler.within.add(*surround(scheduler, spec))
-        if on_event := self.options.get("on_event"):
-            run.on_event(on_event)
-        lessons.remember_lessons(run, self.engine_options.get("lessons"))
-        sessions.follow(run, is_new=is_new, is_fork=parent is not None)
-        if (queue := self.options.get("steering")) is not None:
-            steering.follow(run, queue)
-        if on_step := self.options.get("on_step"):
-            log.on_step(run, on_step)
-        if log.is_on():
-            log.attach(run)
+        self._follow(run, is_new=is_new, is_fork=parent is not None, is_trial=TRIAL in tags)
         if is_new and journal is not None:
             journal.create(replace(run.info(parent.id if parent else ""), tags=dict(tags)))
         if journal is not None:
             weakref.finalize(run, run.control.lease.drop).atexit = False
             _LIVE[run.id] = run
-            wishes.obey(run, journal)
         if is_new:
             if parent is None:
                 self._begin(run, spec)
             state.rest(time.time())
+            wishes.obey(run, journal)
         return run
+
+    def _follow(self, run: Run, *, is_new: bool, is_fork: bool, is_trial: bool) -> None:
+        """Let the options that follow a run do so: the audit log, what surrounds it, its session, and listeners.
+
+        A trial is no part of a session, teaches nothing, and is not steered.
+        """
+        options, scheduler, spec = self.options, run.control.scheduler, run.task
+        if (audit := Audit.of(options.get("audit"))) is not None:
+            run.state.audit = audit
+            how = "resumed" if not is_new else "forked" if is_fork else "started"
+            permissions = run.state.guards.permissions.text
+            audit.write(how, run.id, model=name_of(self.model), engine=spec["engine"], permissions=permissions)
+        for surround in options.get("within") or ():
+            scheduler.within.add(*surround(scheduler, spec))
+        if on_event := options.get("on_event"):
+            run.on_event(on_event)
+        if not is_trial:
+            lessons.remember_lessons(run, self.engine_options.get("lessons"))
+            sessions.follow(run, is_new=is_new, is_fork=is_fork)
+            if (queue := options.get("steering")) is not None:
+                steering.follow(run, queue)
+        if on_step := options.get("on_step"):
+            log.on_step(run, on_step)
+        if log.is_on():
+            log.attach(run)
 
     def _begin(self, run: Run, spec: dict[str, Any]) -> None:
         try:
@@ -552,8 +588,9 @@ class Agent(NearMisses, Displayed):
     def look(self, name: str | Run | RunInfo) -> Run:
         """Open a run of the journal read-only, as it is now.
 
-        Nothing is written and no lock is needed, so another process may be driving the run; look again to see what it
-        has done since. Raises `Unknown`.
+        Nothing is written and no lock is needed, so another process may be driving the run. A view of it follows that
+        process, and so does `run.followed.catch_up()`; `run.pause()`, `run.stop()` and `run.inject(text)` ask the
+        process that holds the run. Raises `Unknown`.
         """
         run = self._read("look", name)
         how = f"agent.resume({run.id!r}) continues it, and agent.fork({run.id!r}) makes a run of its own from it"
@@ -597,7 +634,30 @@ class Agent(NearMisses, Displayed):
         run.state.hold = lost or run.state.hold
         if damage:
             run.control.sealed = _damaged(damage)
+        elif verb == "look":
+            after = rows[-1].id
+            run.followed = Followed(run, known, journal, after, self._renewal(run, copy), lambda: self.journal)
         return run
+
+    def _renewal(self, run: Run, copy: MemoryJournal) -> Callable[[list[Row], list[RunInfo]], None]:
+        """Return a function that lets a run that is looked at continue with new rows, and lines of the list of runs."""
+        held, checker, unchecked = weakref.ref(run), check.Checker(), copy.rows(run.id)
+
+        def renew(new: list[Row], infos: list[RunInfo]) -> None:
+            if (run := held()) is None:
+                return
+            problem = check.sound([*unchecked, *new], checker)[1]
+            unchecked.clear()
+            if problem:
+                raise JournalDamaged(f"run {run.id} is damaged: {problem}")
+            copy.extend([info for info in infos if info.tree == run.tree_id], new)
+            rows = copy.rows(run.id)
+            try:
+                run.control.renew(lambda: self._bring_back(run, rows, strict=False, new=new))
+            except Exception as error:  # rows that fit one by one, but not together
+                raise JournalDamaged(f"run {run.id} cannot be followed: {mask(error_line(error))}") from error
+
+        return renew
 
     def _open(
         self,
@@ -625,7 +685,9 @@ class Agent(NearMisses, Displayed):
         own = self.guards if to_look else self.guards_of_person()  # a mistake in the settings must not stop a look
         guards = before.without(waive).tightened_by(own)
         given = {} if restored.missing or to_look else recorded.difference(spec, agent.spec_part(spec))
-        run = agent.attach({**spec, **given}, guards=guards, name=known.run, journal=journal, is_copy=is_copy)
+        run = agent.attach(
+            {**spec, **given}, guards=guards, name=known.run, tags=known.tags, journal=journal, is_copy=is_copy
+        )
         run.tree_id, run.saved_status = known.tree, known.status
         if to_look:
             dialect = recorded.last_dialect(spec, rows, known.run)
@@ -635,6 +697,8 @@ class Agent(NearMisses, Displayed):
             run.state.unrecorded = guards.differences(before)
             run.trace.opened_with = {**given, "author": "human"} if given else {}
         self._bring_back(run, rows, strict=strict)
+        if not is_copy:
+            wishes.obey(run, journal)  # only now: before, a message would be lost among the rows that are read
         return run
 
     def _recorded(self, spec: dict[str, Any], rows: list[Row], *, to_look: bool) -> tuple[Agent, recorded.Restored]:
@@ -657,19 +721,22 @@ class Agent(NearMisses, Displayed):
         dialect = self.dialect.name if self.dialect else spec.get("dialect")
         return {"model": name_of(self.model), "dialect": dialect, **recorded.about(self)}
 
-    def _bring_back(self, run: Run, rows: list[Row], *, strict: bool) -> None:
-        """Replay a run up to the end of its rows."""
+    def _bring_back(self, run: Run, rows: list[Row], *, strict: bool, new: list[Row] | None = None) -> None:
+        """Replay a run up to the end of its rows; of a run that was brought back before, only some rows are `new`."""
         trace = run.trace
-        trace.load(rows)
-        try:
-            trace.rebuild(strict=strict)
-        except BaseException:
-            run.control.lease.drop()
-            raise
+        if new is not None:
+            trace.reload(rows)
+        else:
+            trace.load(rows)
+            try:
+                trace.rebuild(strict=strict)
+            except BaseException:
+                run.control.lease.drop()
+                raise
         if lost := _loss(rows):
             run.state.hold = lost
         run.control.scheduler.restore(rows)
-        run.control.scheduler.listeners.restore(rows)
+        run.control.scheduler.listeners.restore(rows if new is None else new)
         run.control.scheduler.count()
         times = (row.ended if isinstance(row, Entry) else row.at for row in rows if row.run == run.id)
         run.state.rest(max(times, default=0.0), "away")
@@ -773,6 +840,10 @@ def live(name: str) -> Run | None:
 
 @checked_names
 def runs(journal: Any = "sqlite", *, prefix: str = "", tags: Mapping[str, str] = NO_TAGS) -> list[Any]:
-    """Return all recorded runs, newest first, or those whose names begin with `prefix` and that have these `tags`."""
+    """Return all recorded runs, newest first, or those whose names begin with `prefix` and that have these `tags`.
+
+    Trials, which `run.resample(until="end")` makes by the dozen, are only among them if you ask for a prefix or tags.
+    """
     opened = open_journal(journal, read_only=True)
-    return opened.runs(prefix, checked_tags(tags)) if opened else []
+    found = opened.runs(prefix, checked_tags(tags)) if opened else []
+    return found if prefix or tags else [info for info in found if not info.is_trial]

@@ -163,8 +163,13 @@ def compare(
         run.state.elsewhere = tuple(ledgers)
         results.append(agent.complete(run, timeout))
         ledgers.append(run.trace.tree.ledger)
+    return side_by_side(_names(compared), results)
+
+
+def side_by_side(names: list[str], results: list[Result]) -> Comparison:
+    """Return the comparison of runs of one task that have been made already."""
     question = one_line(results[0].run[0].result["task"][-1]["text"])
-    return Comparison(question, _names(compared), results, align([result.run.entries[1:] for result in results]))
+    return Comparison(question, names, results, align([result.run.entries[1:] for result in results]))
 
 
 def _agent(

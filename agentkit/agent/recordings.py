@@ -26,6 +26,7 @@ def load(recording: Any, agent: Agent | None = None) -> Run:
 def look(name: str | Run | RunInfo, *, journal: Any = "sqlite") -> Run:
     """Open a recorded run read-only, as it is now: nothing is written, and another process may be driving it.
 
-    Look again to see what it has done since. Raises `Unknown`. See `Agent.look`.
+    A view of it follows that process; `run.pause()`, `run.stop()` and `run.inject(text)` ask it. Raises `Unknown`. See
+    `Agent.look`.
     """
     return Agent(journal=journal).look(name)

@@ -58,5 +58,5 @@ def think_in_data(schema: Any = THOUGHT) -> Around:
 
 
 def _as_json(value: Any) -> Any:
-    """Return data as JSON data, also if it is a pydantic model."""
+    """Return data as JSON data, even if it is a pydantic model."""
     return value.model_dump(mode="json") if hasattr(value, "model_dump") else value

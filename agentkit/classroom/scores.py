@@ -118,7 +118,7 @@ _of_this_kernel: dict[str, Score] = {}
 
 
 def scores() -> Scores:
-    """Return the predictions that were made in this kernel, also in views of runs.
+    """Return the predictions that were made in this kernel, including those in views of runs.
 
     The first guess at each question counts.
     """

@@ -96,6 +96,17 @@ def wait(future: Future[Any], timeout: float | None = None) -> Any:
     return future.result()
 
 
+def wait_or_stop(future: Future[Any], stop: Callable[[], Any], timeout: float | None = None) -> None:
+    """Wait for a future, at most `timeout` seconds; an interrupt calls `stop`, and is raised again."""
+    try:
+        wait(future, timeout)
+    except TimeoutError:
+        return
+    except KeyboardInterrupt:
+        stop()
+        raise
+
+
 class Watched(Protocol):
     """An object with deadlines that a clock watches."""
 

@@ -34,10 +34,13 @@ MARKDOWN: dict[type[Any], Write] = {}
 
 
 class LiveView(Protocol):
-    """What a notebook can do with runs."""
+    """What a notebook can do with runs and experiments."""
 
     def show(self, run: Any) -> None:
         """Show a run as a live view. Raises `NotImplementedError` outside of a notebook."""
+
+    def show_experiment(self, found: Any) -> None:
+        """Show an experiment as a live table. Raises `NotImplementedError` outside of a notebook."""
 
     def widget(self, run: Any) -> Any:
         """Return the live view as a widget, for a layout of ipywidgets or for marimo."""
@@ -56,6 +59,9 @@ class _NoView:
     """The view that is used until the room `notebook` has been imported."""
 
     def show(self, run: Any) -> None:
+        raise NotImplementedError
+
+    def show_experiment(self, found: Any) -> None:
         raise NotImplementedError
 
     def widget(self, run: Any) -> Any:

@@ -412,7 +412,7 @@ def _built_loop(name: str, spec: Any, given: Mapping[str, Engine], depth: int) -
 
 
 class NotRegistered(Unknown):
-    """A file names a nested engine that is neither registered nor passed in by whoever opens the file."""
+    """A file names a nested engine that is neither registered nor passed in by the person who opens the file."""
 
     def __init__(self, engine: str, option: str) -> None:
         super().__init__("engine", engine, (), f"a file cannot import code: {pass_it(option)}")

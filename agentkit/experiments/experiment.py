@@ -11,20 +11,20 @@ import uuid
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentkit.agent.agent import Agent
-from agentkit.core import background
+from agentkit.agent.comparison import Comparison, side_by_side
+from agentkit.core import background, display
 from agentkit.core.checked_arguments import checked
-from agentkit.core.live_shell import live_shell
 from agentkit.core.messages import canonical, digest
 from agentkit.core.secrets import mask
 from agentkit.core.text import error_line
 from agentkit.errors import Undecided, Unknown, UsageError
 from agentkit.experiments import table
-from agentkit.experiments.cases import Case, read_cases
+from agentkit.experiments.cases import Case, Cluster, read_cases
 from agentkit.experiments.executors import Threads, executor_of, size_of
 from agentkit.experiments.identity import content, identity_of_agent, identity_of_code
 from agentkit.experiments.outcome import ELSEWHERE, FAILED, OVER_BUDGET, SCORED, STOPPED, WAITING, Outcome
@@ -32,7 +32,7 @@ from agentkit.experiments.worker import Job, Work, carry_out, here, perform
 from agentkit.inert import inert_lines
 from agentkit.journal.entries import OUTCOME, Journal
 from agentkit.journal.memory import MemoryJournal
-from agentkit.run.run import Run
+from agentkit.run.run import Result, Run
 
 if TYPE_CHECKING:
     from agentkit.experiments.statistics import Difference, Estimate
@@ -46,8 +46,8 @@ _FINAL = (SCORED, OVER_BUDGET, WAITING)
 _AGAIN = 1.0
 """After how many seconds a run is tried again that somebody else is working on."""
 
-_REFRESH = 0.5
-"""The time between two changes of the live table, in seconds."""
+_NEWS = 0.5
+"""How long it takes at most until something that does not come back is looked after, in seconds."""
 
 
 @dataclass(slots=True, eq=False)
@@ -77,6 +77,20 @@ class Cell:
             self.kept = self.agent.resume(self.run_name)
         return self.kept
 
+    def look(self) -> Run:
+        """Return the run as it was recorded, to look at; nothing is written, and nobody has to let it go.
+
+        It is the run itself if it is open here already. Raises `Unknown` if it has not begun.
+        """
+        return self.run if self.kept is not None or self.agent.journal is None else self.agent.look(self.run_name)
+
+    @property
+    def result(self) -> Result:
+        """The result of the run, as it was recorded; if it has not ended, its `reason` says what became of it."""
+        result = self.look().result
+        problem = self.outcome.problem if self.outcome else ""
+        return replace(result, reason=problem) if result.reason and problem else result
+
     @property
     def state(self) -> str:
         """What became of the run: "scored", "unscored", "failed", "waiting", "over budget", or "missing"."""
@@ -90,7 +104,8 @@ class Cell:
     @inert_lines
     def __repr__(self) -> str:
         what = self.outcome.problem if self.outcome and self.outcome.problem else table.numbers(self.scores)
-        return f"{self.variant}, case {self.case.id}, repeat {self.repeat}: {self.state} {what}".rstrip()
+        told = ": ".join(filter(None, (self.state, what)))
+        return f"{self.variant}, case {self.case.id}, repeat {self.repeat}: {told}"
 
 
 @dataclass(slots=True)
@@ -139,22 +154,70 @@ class Experiment:
         self._working: Any = None
         self._futures: dict[str, Any] = {}
         self._held: dict[str, _Held] = {}
-        self._displays: list[str] = []
-        self._shown = 0.0
+        self._beginning, self._comparing = threading.Lock(), threading.Lock()
+        self._listeners: list[Callable[[list[Cell]], None]] = []
+        self._by_variant: dict[str, list[Cell]] = {}
+        for cell in cells:
+            self._by_variant.setdefault(cell.variant, []).append(cell)
+        self.version = 0
+        self._compared: dict[str, tuple[int, list[tuple[str, Difference, float]]]] = {}
 
     # -- what is known already -----------------------------------------------------------------------------------------
 
     def look_up(self) -> None:
         """Take the outcomes that the journal has; no run is opened."""
+        recorded = self._recorded()
         for cell in self.cells:
             known = cell.outcome
-            if known is not None and known.state not in _FINAL:
-                cell.outcome = None
-        for name, outcome in self._recorded().items():
+            if known is None:
+                continue
+            has_gone_on = cell.agent.journal is not None and cell.run_name not in recorded
+            if known.state not in _FINAL or has_gone_on:  # a person may have decided, or edited the run
+                self._set(cell, None)
+        for name, outcome in recorded.items():
             cell = self._by_name[name]
             is_current = outcome.state != SCORED or outcome.score_id == self._score_ids[cell.case.id]
             if outcome.state in _FINAL and is_current:
-                cell.outcome = outcome
+                self._set(cell, outcome)
+
+    # -- who follows it ------------------------------------------------------------------------------------------------
+
+    def on_change(self, listener: Callable[[list[Cell]], None]) -> None:
+        """Call `listener` from now on with the cells that have changed, or with none if only the status has.
+
+        It is called in any thread, and must return at once.
+        """
+        self._listeners.append(listener)
+
+    def off_change(self, listener: Callable[[list[Cell]], None]) -> None:
+        """Call `listener` no more."""
+        if listener in self._listeners:
+            self._listeners.remove(listener)
+
+    def _set(self, cell: Cell, outcome: Outcome | None) -> None:
+        if cell.outcome != outcome:
+            cell.outcome = outcome
+            self._tell(cell)
+
+    def _tell(self, *cells: Cell) -> None:
+        self.version += 1
+        for listener in list(self._listeners):
+            listener(list(cells))
+
+    @property
+    def given_out(self) -> list[Cell]:
+        """The cells whose runs are being made at the moment, or wait for a worker of the executor."""
+        return [self._by_name[name] for name in list(self._futures)]
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether `stop()` was called, and runs have still to come to an end."""
+        return self._stopping.is_set() and self.status == "running"
+
+    def live(self, cell: Cell) -> Run | None:
+        """Return the run of a cell if a thread of this process is making it at the moment."""
+        work = self._works.get(cell.variant)
+        return work.live.get(cell.run_name) if work is not None else None
 
     def _recorded(self) -> dict[str, Outcome]:
         """Return the outcomes with which the journals close runs of this experiment, by run."""
@@ -193,7 +256,7 @@ class Experiment:
         if case is not None and all(case != each.id for each in self.cases):
             raise Unknown("case", case, [each.id for each in self.cases[:100]])
         if case is None or repeat is None:
-            return [each for each in self.cells if each.variant == variant and case in (None, each.case.id)]
+            return [each for each in self._by_variant[variant] if case in (None, each.case.id)]
         if (cell := self._by_key.get((variant, case, repeat))) is None:
             raise Unknown("repeat", repeat, [str(each.repeat) for each in self[variant, case]])
         return cell
@@ -211,21 +274,27 @@ class Experiment:
 
     def begin(self, *, approved: bool = False) -> Experiment:
         """Run what is missing, in the background; ask first if irreversible tools may be called."""
+        with self._beginning:
+            self._begin(approved)
+        self._tell()
+        return self
+
+    def _begin(self, approved: bool) -> None:
         if self.status == "running":
-            return self
+            return
         self.look_up()
         self.cached = len(self.cells) - len(self.missing)
         self.question = "" if approved or not self.missing else irreversible_calls(self.missing)
         self.problem = ""
         if self.question or not self.missing:
-            return self
+            return
         self._stopping.clear()
         self._stop_file.unlink(missing_ok=True)
         if not isinstance(self._executor, Threads):
             self._packed = {variant: self._work(variant).pack() for variant in self.variants}
         self.began = self.ended = time.time()
         self._working = background.in_thread(self._run_all)
-        return self
+        self._working.add_done_callback(lambda done: self._tell())
 
     def approve(self) -> Experiment:
         """Allow the calls of irreversible tools that `question` is about, and begin."""
@@ -246,6 +315,7 @@ class Experiment:
         for work in list(self._works.values()):
             for run in list(work.live.values()):
                 run.stop()
+        self._tell()
         return self
 
     def wait(self, timeout: float | None = None) -> Experiment:
@@ -256,13 +326,7 @@ class Experiment:
         if self.question:
             raise Undecided(self.question)
         if self._working is not None:
-            try:
-                background.wait(self._working, timeout)
-            except TimeoutError:
-                return self
-            except KeyboardInterrupt:
-                self.stop()
-                raise
+            background.wait_or_stop(self._working, self.stop, timeout)
         if self.problem:
             raise UsageError(self.problem)
         return self
@@ -305,7 +369,7 @@ class Experiment:
                     attempts[cell.run_name] = attempts.get(cell.run_name, 0) + 1
                     self._submit(cell, attempts[cell.run_name], processes, news)
                 try:
-                    name, future = news.get(timeout=_REFRESH)
+                    name, future = news.get(timeout=_NEWS)
                 except queue.Empty:
                     if self._futures and time.monotonic() - latest > self._patience:
                         todo.extend(self._overdue(attempts))
@@ -314,8 +378,8 @@ class Experiment:
                 latest = time.monotonic()
                 if self._futures.get(name) is future:
                     del self._futures[name]
+                    self._tell(self._by_name[name])
                     todo.extend(self._came_back(self._by_name[name], future, attempts[name]))
-                self._show()
         except Exception as error:
             what = mask(error_line(error))
             self.problem = (
@@ -325,7 +389,6 @@ class Experiment:
             self._futures.clear()
             self._take_recorded()
             self.ended = time.time()
-            self._show(at_end=True)
 
     def _submit(self, cell: Cell, attempt: int, processes: int, news: queue.SimpleQueue[tuple[str, Any]]) -> None:
         job = self._job(cell, attempt, processes)
@@ -334,6 +397,7 @@ class Experiment:
         else:
             future = self._executor.submit(perform, self._packed[cell.variant], job)
         self._futures[cell.run_name] = future
+        self._tell(cell)
         future.add_done_callback(lambda done: news.put((cell.run_name, future)))
 
     def _carry_out(self, cell: Cell, job: Job) -> Any:
@@ -377,7 +441,7 @@ class Experiment:
         elif outcome.state != STOPPED:
             own = self._by_name[outcome.run]  # an executor may confuse its tasks
             if own.outcome is None or own.outcome.state == FAILED:
-                own.outcome = outcome
+                self._set(own, outcome)
         return [] if outcome.run == cell.run_name else self._again(cell, attempt, "the executor lost it")
 
     def _again(self, cell: Cell, attempt: int, why: str) -> list[Cell]:
@@ -386,7 +450,7 @@ class Experiment:
             return []
         if attempt < ATTEMPTS:
             return [cell]
-        cell.outcome = Outcome(cell.run_name, FAILED, why)
+        self._set(cell, Outcome(cell.run_name, FAILED, why))
         return []
 
     def _overdue(self, attempts: dict[str, int]) -> list[Cell]:
@@ -409,8 +473,9 @@ class Experiment:
         """Take outcomes from the journal that did not come back: somebody else made them, or an answer was lost."""
         for name, outcome in self._recorded().items():
             cell = self._by_name[name]
-            if cell.outcome is None and outcome.score_id == self._score_ids[cell.case.id]:
-                cell.outcome = outcome
+            is_open = cell.outcome is None or cell.outcome.state == FAILED
+            if is_open and outcome.score_id == self._score_ids[cell.case.id]:
+                self._set(cell, outcome)
 
     # -- what comes out ------------------------------------------------------------------------------------------------
 
@@ -439,23 +504,48 @@ class Experiment:
 
         The other one is the first variant, unless it is named.
         """
+        name = name or next(iter(self.score_names), "score")
         mine, theirs = self.scores(variant, name), self.scores(than or self.variants[0], name)
         lost = {case: table.mean(theirs[case]) - table.mean(mine[case]) for case in mine if case in theirs}
         cases = sorted((case for case in lost if lost[case] > 0), key=lost.__getitem__, reverse=True)
         return [min(self[variant, case], key=lambda cell: cell.scores.get(name, 0.0)) for case in cases]
+
+    def compare(self, case: Any, repeat: int = 0) -> Comparison:
+        """Return the runs of a case with each variant, step by step and side by side, as they were recorded.
+
+        The case is named by its id, or by its number. Nothing is performed. Raises `UsageError` if a run is missing.
+        """
+        if case is None or repeat is None:
+            raise UsageError("compare takes a case, by its id or its number, and the number of a repeat")
+        cells = {variant: self[variant, case, repeat] for variant in self.variants}
+        if missing := [repr(variant) for variant, cell in cells.items() if cell.outcome is None]:
+            raise UsageError(f"case {case!r:.100} has no run of {', '.join(missing)} yet: wait(), or begin() again")
+        return side_by_side(list(cells), [cell.result for cell in cells.values()])
+
+    def _clusters(self, cases: Iterable[str]) -> list[Any] | None:
+        """Return the clusters of some cases; None if nothing was said about clusters."""
+        known = {case.id: case.cluster for case in self.cases if case.cluster is not None}
+        return [known[case] for case in cases] if known else None
 
     def estimate(self, variant: str, name: str = "") -> Estimate | None:
         """Return the mean score of a variant over the cases, with its 95 % interval; None if nothing is scored."""
         from agentkit.experiments.statistics import estimate
 
         scores = self.scores(variant, name)
-        return estimate(list(scores.values())) if scores else None
+        return estimate(list(scores.values()), clusters=self._clusters(scores)) if scores else None
 
     def differences(self, name: str = "") -> list[tuple[str, Difference, float]]:
         """Return how much higher each variant scores than the first one, on the cases that both have.
 
         Each with its p, corrected for the number of variants (Holm).
         """
+        with self._comparing:
+            version, known = self._compared.get(name, (-1, []))
+            if version != self.version:
+                version, known = self._compared[name] = self.version, self._differences(name)
+            return list(known)
+
+    def _differences(self, name: str) -> list[tuple[str, Difference, float]]:
         from agentkit.experiments.statistics import difference, holm
 
         first = self.scores(self.variants[0], name)
@@ -463,7 +553,8 @@ class Experiment:
         for variant in self.variants[1:]:
             other = self.scores(variant, name)
             if both := [case for case in first if case in other]:
-                found.append((variant, difference([other[case] for case in both], [first[case] for case in both])))
+                pair = [other[case] for case in both], [first[case] for case in both]
+                found.append((variant, difference(*pair, clusters=self._clusters(both))))
         corrected = holm([each.p for _, each in found])
         return [(variant, each, p) for (variant, each), p in zip(found, corrected, strict=True)]
 
@@ -493,28 +584,8 @@ class Experiment:
         return table.html(self)
 
     def _ipython_display_(self) -> None:
-        """Show the table; in a notebook, it changes until the experiment is over."""
-        from IPython.display import display  # type: ignore[attr-defined, unused-ignore]
-
-        if live_shell() is None:
-            raise NotImplementedError
-        display_id = uuid.uuid4().hex
-        if self.status == "running":
-            self._displays.append(display_id)
-        display(self._bundle(), raw=True, display_id=display_id)  # type: ignore[no-untyped-call, unused-ignore]
-
-    def _bundle(self) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": table.html(self)}
-
-    def _show(self, *, at_end: bool = False) -> None:
-        """Change the tables that are shown, not too often."""
-        if not self._displays or (not at_end and time.monotonic() - self._shown < _REFRESH):
-            return
-        from IPython.display import display
-
-        self._shown = time.monotonic()
-        for display_id in self._displays:
-            display(self._bundle(), raw=True, display_id=display_id, update=True)  # type: ignore[no-untyped-call, unused-ignore]
+        """Show the live table in a notebook; elsewhere HTML or text is shown."""
+        display.live.show_experiment(self)
 
 
 def _score_ids(score: Any, cases: list[Case]) -> dict[str, str]:
@@ -576,6 +647,7 @@ def experiment(
     timeout: float | None = None,
     output: Any = None,
     patience: float = 60.0,
+    cluster: Cluster | None = None,
 ) -> Experiment:
     """Run each case with each variant, `repeats` times, and return at once: the runs go on in the background.
 
@@ -587,6 +659,10 @@ def experiment(
     second call, after a crash too, runs only what is missing, has failed, or has changed. `failed` says whether a run
     that failed counts as 0 ("zero") or not at all ("drop"). `timeout` is for each run, in seconds. After `patience`
     seconds without news, jobs that nobody works on are given out again.
+
+    If several cases have something in common, such as a document that they ask about, `cluster` is the name of the
+    field that says what, or a function of the case: they tell less than as many cases without, and the intervals show
+    it (K.-Y. Liang and S. L. Zeger, 1986; E. Miller, "Adding error bars to evals", 2024, arXiv:2411.00640).
 
     If a variant has irreversible tools, the experiment asks before it begins, unless it is `approved`.
     """
@@ -600,7 +676,9 @@ def experiment(
         raise UsageError(f'failed must be "zero" or "drop", not {failed!r:.100}')
     if timeout is not None and not timeout > 0:
         raise UsageError(f"timeout must be a number of seconds above 0, not {timeout!r:.100}")
-    executor, read = executor_of(on), read_cases(cases)
+    if cluster is not None and not isinstance(cluster, str) and not callable(cluster):
+        raise UsageError(f"cluster must be the name of a field of the cases, or a function, not {cluster!r:.100}")
+    executor, read = executor_of(on), read_cases(cases, cluster)
     agents = _agents(variants)
     if not isinstance(executor, Threads):
         for variant, agent in agents.items():

@@ -39,8 +39,8 @@ def identity_of_agent(agent: Agent) -> str:
                 [name, registry.source(engine)["source_digest"]] for name, engine in agent.given_loops.items()
             ),
             "tools": [content(tool) for tool in agent.tools.tools],
-            "model": _model(agent.model),
-            "roles": {role: _model(model) for role, model in agent.roles.items()},
+            "model": identity_of_model(agent.model),
+            "roles": {role: identity_of_model(model) for role, model in agent.roles.items()},
             "options": content(options),
         }
     )
@@ -128,7 +128,7 @@ def _code(code: types.CodeType) -> Any:
     return [hashlib.sha256(code.co_code).hexdigest(), list(code.co_names), list(code.co_varnames), repr(constants)]
 
 
-def _model(model: Any) -> Any:
+def identity_of_model(model: Any) -> Any:
     """Return what counts of a model: its name, its settings, where it is, and if it is a function, its code."""
     about = {name: content(getattr(model, name, None), 3) for name in ("settings", "url", "abilities")}
     return [name_of(model), _name(type(model)), about, content(model) if inspect.isroutine(model) else ""]

@@ -8,7 +8,7 @@ from typing import Any
 from agentkit.core.secrets import mask
 from agentkit.core.text import error_line
 from agentkit.core.usage import Usage
-from agentkit.experiments.scores import Scored, checked_scores
+from agentkit.experiments.scores import Scored, checked_scores, fits
 from agentkit.gates.state import Status
 from agentkit.run.run import Result
 
@@ -56,8 +56,11 @@ class Outcome:
         if not isinstance(data, dict) or not isinstance(data.get("run"), str) or data.get("state") not in _ALL:
             return None
         numbers = ("calls", "tool_calls", "tokens", "cost", "judging", "seconds")
+        texts = ("problem", "answer", "reason", "score_id")
         for name, value in data.items():
             if name in numbers and not isinstance(value, int | float):
+                return None
+            if name in texts and not isinstance(value, str):
                 return None
             if name in ("scores", "spreads") and not _are_numbers(value):
                 return None
@@ -68,7 +71,7 @@ _ALL = (*STATES, STOPPED, ELSEWHERE)
 
 
 def _are_numbers(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(each, int | float) for each in value.values())
+    return isinstance(value, dict) and all(isinstance(each, int | float) and fits(each) for each in value.values())
 
 
 def outcome_of(result: Result, score: Any, case: dict[str, Any], score_id: str) -> Outcome:
@@ -103,7 +106,7 @@ def _score(outcome: Outcome, result: Result, score: Any, case: dict[str, Any]) -
         return
     try:
         scored: Scored = checked_scores(score(result, case))
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a score that calls a program ends neither this one nor the trials
         outcome.state, outcome.problem = UNSCORED, mask(error_line(error))
         return
     outcome.scores, outcome.spreads, outcome.judging = scored.values, scored.spreads, scored.usage.cost

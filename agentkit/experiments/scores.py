@@ -16,6 +16,9 @@ from agentkit.experiments.identity import content, identity_of_agent
 ONLY = "score"
 """The name of a score that has no name."""
 
+_LARGEST = 1e100
+"""The largest score: sums of squares of such scores are still finite."""
+
 
 @dataclass(slots=True, frozen=True)
 class Judged:
@@ -54,12 +57,19 @@ def checked_scores(given: Any) -> Scored:
     return scored
 
 
+def fits(value: float) -> bool:
+    """Return whether a number is finite, and not too large to be calculated with."""
+    return abs(value) <= _LARGEST
+
+
 def _number(name: str, value: Any) -> float:
     if hasattr(value, "item") and not isinstance(value, str | bytes):  # a number of numpy
         value = value.item()
-    if isinstance(value, bool | int | float) and math.isfinite(value):
+    if isinstance(value, bool | int | float) and fits(value):
         return float(value)
-    what = "is not a finite number" if isinstance(value, float) else "must be a number, True or False"
+    what = "must be a number, True or False"
+    if isinstance(value, int | float):
+        what = "is too large" if math.isfinite(value) else "is not a finite number"
     raise UsageError(f"the {'score' if name == ONLY else f'score {name!r}'} {what}: {value!r:.100}")
 
 

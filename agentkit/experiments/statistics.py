@@ -3,7 +3,8 @@
 The task is the unit, not the run: repeats of one task resemble each other, so ten runs of one task say less than one
 run of each of ten tasks. Every function takes the scores as one list for each task, with one number for each run of it,
 so `[[1, 0, 1], [1, 1, 1]]` is two tasks with three runs each. Tasks that have something else in common, such as a
-document that they all ask about, are told by `clusters`: one label for each task.
+document that they all ask about, are told by `clusters`: one label for each task. Then the cluster is the unit, as
+E. Miller, "Adding error bars to evals" (2024, arXiv:2411.00640), recommends.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ Scores = Sequence[Sequence[float]]
 _EXACT_FLIPS = 14
 """Up to this number of tasks that differ, all sign flips are counted; above it, some are drawn."""
 _DRAWN_FLIPS = 5_000
+_MANY = 1_000
+"""Degrees of freedom above which Student's distribution is the normal one, to three digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,12 @@ class Difference:
     def __str__(self) -> str:
         low, high = self.estimate.low, self.estimate.high
         counts = f"better {self.better}, worse {self.worse}, same {self.same}"
-        return f"{self.estimate.value:+.3f} [{low:+.3f}, {high:+.3f}]; {counts}; p {self.p:.3f} ({self.method})"
+        return f"{self.estimate.value:+.3f} [{low:+.3f}, {high:+.3f}]; {counts}; {p_text(self.p)} ({self.method})"
+
+
+def p_text(p: float) -> str:
+    """Return a p-value as a text; one that is too small for three digits is not said to be zero."""
+    return f"p {p:.3f}" if p >= 0.001 else "p < 0.001"
 
 
 # -- one variant -------------------------------------------------------------------------------------------------------
@@ -88,21 +96,30 @@ def estimate(scores: Scores, *, clusters: Sequence[Hashable] | None = None, conf
     means, labels = _checked(scores, clusters), _labels(scores, clusters)
     value = fmean(means)
     if all(score in (0, 1) for task in scores for score in task):
-        low, high = wilson(value, _independent(scores, means, labels), confidence)
+        low, high = wilson(value, _independent(scores, means, labels, confidence), confidence)
         return Estimate(value, low, high, len(means), confidence, "Wilson")
     low, high = _student(means, labels, confidence)
     return Estimate(value, low, high, len(means), confidence, "Student")
 
 
-def _independent(scores: Scores, means: Sequence[float], labels: Sequence[Hashable]) -> float:
-    """Return the number of independent trials whose share of successes would vary as much as that of these tasks."""
+def _independent(scores: Scores, means: Sequence[float], labels: Sequence[Hashable], confidence: float) -> float:
+    """Return the number of independent trials that tell as much about a share as these tasks do.
+
+    Their share would vary as much, and if the clusters (or the tasks) are few, they are fewer, because few clusters do
+    not tell well how much they vary. They are not fewer than if the runs of each cluster always agreed.
+
+    Source: E. L. Korn and B. I. Graubard, "Confidence intervals for proportions with small expected number of positive
+    counts estimated from survey data" (1998).
+    """
     share, groups = fmean(means), len(set(labels))
     spread = share * (1 - share)
     if not spread or groups < 2:
         return groups
     variance = _variance(means, labels) * (groups - 1) / groups
     trials = sum(map(len, scores))
-    return min(spread / variance, trials) if variance else trials
+    alike = min(spread / variance, trials) if variance else trials
+    known, wanted = (student_quantile(confidence, min(count - 1, _MANY)) for count in (groups, trials))
+    return max(alike * (wanted / known) ** 2, min(alike, groups))
 
 
 def wilson(share: float, count: float, confidence: float = 0.95) -> tuple[float, float]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.errors import UsageError
@@ -14,7 +16,8 @@ from agentkit.export.tables import Table, to_html, to_text
 if TYPE_CHECKING:
     from agentkit.experiments.statistics import Difference, Estimate
 
-_COUNTED = ((FAILED, "failed"), (WAITING, "waiting"), (UNSCORED, "unscored"), (OVER_BUDGET, "over budget"))
+COUNTED = (FAILED, WAITING, UNSCORED, OVER_BUDGET)
+"""The states that have a column if they occur."""
 _PROBLEMS = 3
 """How many problems are told below the table."""
 
@@ -48,6 +51,7 @@ class Shown(Protocol):
     def estimate(self, variant: str, name: str = "") -> Estimate | None: ...
     def differences(self, name: str = "") -> list[tuple[str, Difference, float]]: ...
     def count(self, state: str, variant: str = "") -> int: ...
+    def __getitem__(self, key: Any) -> Any: ...
 
 
 def title(found: Shown) -> str:
@@ -74,21 +78,50 @@ def progress(found: Shown) -> str:
     )
 
 
+@dataclass(slots=True)
+class Line:
+    """What is known of a variant: an estimate for each score that has one, how many runs are in which state, and what
+    a run uses on average. `cost` is the sum of all of its runs, and `seconds` a median.
+    """
+
+    variant: str
+    estimates: dict[str, Estimate]
+    counts: Counter[str]
+    calls: float | None = None
+    tokens: float | None = None
+    cost: float = 0.0
+    seconds: float | None = None
+
+
+def lines(found: Shown) -> list[Line]:
+    """Return what is known of each variant."""
+    names = found.score_names
+    told = []
+    for variant in found.variants:
+        cells = found[variant]
+        outcomes = [cell.outcome for cell in cells if cell.outcome]
+        estimates = {name: each for name in names if (each := found.estimate(variant, name)) is not None}
+        line = Line(variant, estimates, Counter(cell.state for cell in cells))
+        if outcomes:
+            line.calls, line.tokens = mean(o.calls for o in outcomes), mean(o.tokens for o in outcomes)
+            line.cost, line.seconds = sum(o.cost for o in outcomes), median(o.seconds for o in outcomes)
+        told.append(line)
+    return told
+
+
 def summary(found: Shown) -> Table:
     """Return a table with one line for each variant."""
-    names = found.score_names
-    counted = [(state, label) for state, label in _COUNTED if found.count(state)]
+    told, names = lines(found), found.score_names
+    counted = [state for state in COUNTED if any(line.counts[state] for line in told)]
     figures = [part for name in names for part in (name, "95 %")]
-    header = ["", *figures, "scored", *(label for _, label in counted), "calls", "tokens", "cost", "median s"]
+    header = ["", *figures, "scored", *counted, "calls", "tokens", "cost", "median s"]
     rows = []
-    for variant in found.variants:
-        outcomes = [cell.outcome for cell in found.cells if cell.variant == variant and cell.outcome]
-        means = [part for name in names for part in _figure(found.estimate(variant, name))]
-        counts = [f"{found.count(state, variant)}" for state, _ in counted]
-        used = [_average(outcomes, "calls", "{:.1f}"), _average(outcomes, "tokens", "{:,.0f}")]
-        cost = sum(outcome.cost for outcome in outcomes)
-        used += [money(cost) if cost else "", f"{median(o.seconds for o in outcomes):.2f}" if outcomes else ""]
-        rows.append([variant, *means, f"{found.count(SCORED, variant)}", *counts, *used])
+    for line in told:
+        means = [part for name in names for part in _figure(line.estimates.get(name))]
+        counts = [f"{line.counts[state]}" for state in (SCORED, *counted)]
+        used = [_number(line.calls, "{:.1f}"), _number(line.tokens, "{:,.0f}")]
+        used += [money(line.cost) if line.cost else "", _number(line.seconds, "{:.2f}")]
+        rows.append([line.variant, *means, *counts, *used])
     return Table(header, rows)
 
 
@@ -99,15 +132,20 @@ def notes(found: Shown) -> list[str]:
         told.append(found.question)
     if found.problem:
         told.append(found.problem)
-    told.append(_about_figures(found))
-    told += _differences(found)
-    told += [_about_judges(found, name) for name in found.score_names]
-    if judging := sum(cell.outcome.judging for cell in found.cells if cell.outcome):
-        told.append(f"The judges cost {money(judging)}, which is not in the column.")
+    told += [*remarks(found), *(comparison.text for comparison in comparisons(found))]
     problems = found.problems
     told += [repr(cell) for cell in problems[:_PROBLEMS]]
     if len(problems) > _PROBLEMS:
         told.append(f"… and {len(problems) - _PROBLEMS:,} more with a problem; found.problems lists them")
+    return told
+
+
+def remarks(found: Shown) -> list[str]:
+    """Return what has to be known to read the figures: what counts as 0, and how sure judges are."""
+    told = [_about_figures(found)]
+    told += [_about_judges(found, name) for name in found.score_names]
+    if judging := sum(cell.outcome.judging for cell in found.cells if cell.outcome):
+        told.append(f"The judges cost {money(judging)}, which is not in the column.")
     return [each for each in told if each]
 
 
@@ -117,7 +155,9 @@ def _about_figures(found: Shown) -> str:
     lost = found.count(FAILED) + found.count(OVER_BUDGET)
     zero = "count as 0" if found.failed == "zero" else "are left out"
     told = f"; runs that failed or were over budget {zero}" if lost else ""
-    return f"Scores are means over the cases, with 95 % intervals{told}."
+    clusters = {case.cluster for case in found.cases} - {None}
+    unit = f" that rest on {_plural(len(clusters), 'cluster')} of them" if clusters else ""
+    return f"Scores are means over the cases, with 95 % intervals{unit}{told}."
 
 
 def _about_judges(found: Shown, name: str) -> str:
@@ -136,19 +176,47 @@ def _figure(estimate: Estimate | None) -> tuple[str, str]:
     return (f"{estimate.value:.3f}", f"[{estimate.low:.3f}, {estimate.high:.3f}]") if estimate else ("", "")
 
 
-def _differences(found: Shown) -> list[str]:
+@dataclass(slots=True)
+class Comparison:
+    """A variant compared with the first one in one score: the difference, and what it tells, in words.
+
+    `title` says what is compared, `counts` on how many cases which one was better, and `hint` what cannot be told.
+    """
+
+    score: str
+    variant: str
+    difference: Difference
+    verdict: str
+    title: str
+    counts: str
+    hint: str
+
+    @property
+    def text(self) -> str:
+        """All of it as a line."""
+        estimate = self.difference.estimate
+        interval = f"{estimate.value:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]"
+        hint = f": {self.hint}" if self.hint else ""
+        return f"{self.title}: {interval}; {self.counts}; {self.verdict}{hint}"
+
+
+def comparisons(found: Shown) -> list[Comparison]:
     """Return what can be said about the variants, compared with the first one; nothing while runs are missing."""
+    from agentkit.experiments.statistics import p_text
+
     if found.missing or len(found.variants) < 2:
         return []
     told = []
     for name in found.score_names:
         for variant, difference, p in found.differences(name):
             about = f"{name}: " if len(found.score_names) > 1 else ""
-            corrected = f", with p {p:.3f} for several variants (Holm)" if len(found.variants) > 2 else ""
-            verdict: str = difference.verdict(p)
+            corrected = f", {p_text(p)} corrected for several variants (Holm)" if len(found.variants) > 2 else ""
+            verdict, hint = difference.verdict(p), ""
             if verdict == "cannot tell" and difference.smallest < math.inf:
-                verdict += f": so many cases would show a difference of about {difference.smallest:.2f}"
-            told.append(f"{about}{variant} - {found.variants[0]}: {difference}{corrected}; {verdict}")
+                hint = f"this many cases would show a difference of about {difference.smallest:.2f}"
+            title = f"{about}{variant} - {found.variants[0]}"
+            counts = f"{str(difference).partition('; ')[2]}{corrected}"
+            told.append(Comparison(name, variant, difference, verdict, title, counts, hint))
     return told
 
 
@@ -164,8 +232,8 @@ def median(values: Iterable[float]) -> float:
     return mean(listed[(len(listed) - 1) // 2 : len(listed) // 2 + 1])
 
 
-def _average(outcomes: list[Any], name: str, form: str) -> str:
-    return form.format(mean(getattr(outcome, name) for outcome in outcomes)) if outcomes else ""
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else form.format(value)
 
 
 def text(found: Shown) -> str:
@@ -188,6 +256,8 @@ def record(cell: Any) -> dict[str, Any]:
     """Return one run as a dict: variant, case, repeat, run, state, scores, and what it used."""
     outcome = cell.outcome
     about = {"variant": cell.variant, "case": cell.case.id, "repeat": cell.repeat, "run": cell.run_name}
+    if cell.case.cluster is not None:
+        about["cluster"] = cell.case.cluster
     names = ("answer", "problem", "reason", "calls", "tool_calls", "tokens", "cost", "judging", "seconds")
     used = {name: getattr(outcome, name) if outcome else None for name in names}
     return {**about, "state": cell.state, **cell.scores, **used}

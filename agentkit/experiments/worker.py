@@ -111,11 +111,13 @@ def carry_out(work: Work, job: Job, keep: Callable[[Run], Any] | None = None) ->
 
     If no journal keeps the run, `keep` is given it.
     """
-    with _alone(job.run) as is_alone:
+    with alone(job.run) as is_alone:
         if not is_alone:
             return Outcome(job.run, ELSEWHERE)
         try:
-            run = _begun(work.agent, job)
+            run = when_free(
+                lambda: work.agent.start(job.task, output=job.output, name=job.run, tags=job.tags, paused=True)
+            )
         except (Busy, JournalInUse):
             return Outcome(job.run, ELSEWHERE)
         except Exception as error:
@@ -141,13 +143,17 @@ def carry_out(work: Work, job: Job, keep: Callable[[Run], Any] | None = None) ->
                 keep(run)
 
 
-def _begun(agent: Agent, job: Job) -> Run:
+def when_free(begin: Callable[[], Run], is_stopped: Callable[[], bool] = bool) -> Run:
+    """Return the run that `begin` returns, as soon as nobody else has it open.
+
+    Raises `Busy` or `JournalInUse` if that takes more than `PATIENCE` seconds, or it is stopped meanwhile.
+    """
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            return agent.start(job.task, output=job.output, name=job.run, tags=job.tags, paused=True)
-        except JournalInUse:
-            if time.monotonic() > deadline:
+            return begin()
+        except (Busy, JournalInUse):
+            if is_stopped() or time.monotonic() > deadline:
                 raise
         time.sleep(POLL)
 
@@ -188,7 +194,7 @@ _guard = threading.Lock()
 
 
 @contextmanager
-def _alone(run: str) -> Iterator[bool]:
+def alone(run: str) -> Iterator[bool]:
     """Yield whether no other thread of this process is carrying out the same run."""
     with _guard:
         is_alone = run not in _driving

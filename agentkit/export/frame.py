@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentkit.core.secrets import mask, mask_json
@@ -17,11 +18,19 @@ COLUMNS = ("number", "kind", "role", "text", "tool", "arguments", "ok", "author"
 
 def to_frame(run: RunLike) -> Any:
     """Return the trace as a pandas DataFrame with one row per entry. Raises `UsageError` if pandas is not installed."""
+    return frame_of(records(run.entries), COLUMNS)
+
+
+def frame_of(records: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = None) -> Any:
+    """Return records as a pandas DataFrame, with these columns or those of the records.
+
+    Raises `UsageError` if pandas is not installed.
+    """
     try:
         pandas = importlib.import_module("pandas")
     except ImportError as error:
         raise UsageError('a data frame needs pandas: pip install "jupyter-agentkit[frame]"') from error
-    return pandas.DataFrame(records(run.entries), columns=list(COLUMNS))
+    return pandas.DataFrame(list(records), columns=None if columns is None else list(columns))
 
 
 def records(entries: list[Entry]) -> list[dict[str, Any]]:

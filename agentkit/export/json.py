@@ -3,10 +3,10 @@
     {"format": "agentkit.run", "version": 2, "run": ..., "tree": ..., "runs": [...], "line": [...],
      "rows": [...], "digest": ...}
 
-`runs` are the runs of the tree (`run`, `parent`, `task`, `engine`, `model`, `status`, `created`), and `line` contains
-the numbers of those rows that are the trace of `run`, in order. A row has its number `id`, its `run`, its content as
-the journal encodes it (`row`), the messages and tools that it is the first to refer to (`new`), and a `digest` of all
-that and of the row before it.
+`runs` are the runs of the tree (`run`, `parent`, `task`, `engine`, `model`, `status`, `created`, and `tags` if there
+are any), and `line` contains the numbers of those rows that are the trace of `run`, in order. A row has its number
+`id`, its `run`, its content as the journal encodes it (`row`), the messages and tools that it is the first to refer to
+(`new`), and a `digest` of all that and of the row before it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ def _runs(run: RunLike, ids: set[str]) -> list[dict[str, Any]]:
     }
     for info in journal.runs() if journal is not None else ():
         if info.tree == run.tree_id:
-            runs[info.run] = {key: getattr(info, key) for key in _RUN_KEYS}
+            tags = {"tags": dict(info.tags)} if info.tags else {}
+            runs[info.run] = {key: getattr(info, key) for key in _RUN_KEYS} | tags
     if not run.read_only:
         runs[run.id]["status"] = run.status
     return secrets.mask_json(sorted(runs.values(), key=lambda info: (info["created"], info["run"])))
@@ -252,12 +253,14 @@ def adopt(data: Any, journal: Journal) -> str:
     ids = {info["run"]: uuid.uuid4().hex[:12] for info in data["runs"]}
     created: list[str] = []
     try:
-        for info in data["runs"]:
+        for info in sorted(
+            data["runs"], key=lambda info: bool(info["run"] != data["run"])
+        ):  # it gives the tree its name
             id, parent = ids[info["run"]], ids.get(info["parent"], info["parent"])
             status = "paused" if info["status"] == "running" else info["status"]
             times = info["created"], info["created"]
             about = info["task"], info["engine"], info["model"], status
-            journal.create(RunInfo(id, ids[data["run"]], *about, 0, *times, parent))
+            journal.create(RunInfo(id, ids[data["run"]], *about, 0, *times, parent, info.get("tags", {})))
             created.append(id)
         for row in rows:
             row.run = ids[row.run]

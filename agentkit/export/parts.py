@@ -142,7 +142,7 @@ _KINDS = {"begin": _task, "think": _thought, "act": _action, "ask": _question, "
 
 
 def call_line(call: Call) -> str:
-    """Return a call as one would type it; secrets in its arguments are masked, also those that only a name reveals."""
+    """Return a call as one would type it; secrets in its arguments are masked, even those that only a name reveals."""
     return call_text(replace(call, arguments=mask_json(call.arguments)))
 
 

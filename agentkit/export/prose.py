@@ -293,7 +293,7 @@ def safe_address(written: str) -> str:
 # no names and passwords before the site, which would be read as the site
 _SITE = re.compile(r"(?i)(https?)://([^\s\\/?#@:%<>\[\]^|\"'`]+)(:\d{1,4})?([/?#][^\s\\]*)?")
 _MAIL = re.compile(r"(?i)mailto:([^\s\\]+)")
-# sites that not every reader understands: too long, or a number that is no complete address
+# sites that not every reader understands: too long, or a number that is not a complete address
 _UNCLEAR_SITE = re.compile(r"\u1e9e|[^.]{64}|^.{254}|(^|\.)([0-9]+|0[xX][0-9a-fA-F]*)\.?$")
 _IP_ADDRESS = re.compile(r"((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.(?!$)|$)){4}")
 

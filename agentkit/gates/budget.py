@@ -33,7 +33,7 @@ _STEPS, _TEXT = 20, 200
 class Meter:
     """A count of what the entries at a frame path and below have spent; money is in the currency of the model's prices.
 
-    Every model call and tool call that was begun counts, also one that failed, was cancelled or was abandoned; its
+    Every model call and tool call that was begun counts, even one that failed, was cancelled or was abandoned; its
     tokens count as far as they are known, see `Lost`. Only a model call during which the process ended is not counted,
     because nothing is recorded before its reply. Time only counts while at least one step is being performed; a run
     that is paused spends none.

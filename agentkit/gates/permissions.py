@@ -505,7 +505,7 @@ def _and_folders(path: str) -> Iterable[str]:
 
 
 def _is_same(path: str, other: str) -> bool:
-    """Return whether two paths are the same file, also if their case differs where that does not matter."""
+    """Return whether two paths are the same file, even if their case differs where that does not matter."""
     if os.path.normcase(path) == os.path.normcase(other):
         return True
     try:

@@ -93,7 +93,7 @@ def hook(
     most: int = MOST,
     name: str = "",
 ) -> Callable[[Callable[..., Any]], Hook]:
-    """Return a decorator that makes a hook of a function, also of an asynchronous one.
+    """Return a decorator that makes a hook of a function, even of an asynchronous one.
 
     Before a tool, the function is called with the `Call`; after it, with the call and the `Message` with its result;
     before a model call, with the `Think`, and after it, with the `Think` and the `Reply`; before a run, with the `Chat`

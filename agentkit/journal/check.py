@@ -15,7 +15,8 @@ from agentkit.core.declared_types import LATEST, first, type_problem
 from agentkit.core.messages import Message, Reply, message_from_json
 from agentkit.core.steps import End
 from agentkit.core.usage import Lost
-from agentkit.journal.entries import Entry, Note, Row
+from agentkit.errors import UsageError
+from agentkit.journal.entries import Entry, Note, Row, checked_tags
 
 _RESULT: dict[str, Any] = {
     "begin": dict[str, Any],
@@ -46,13 +47,14 @@ _NOTE: dict[str, dict[str, Any]] = {
     "budget_exceeded": {"limit": str},
 }
 _MORE: dict[str, dict[str, Any]] = {
-    "head": {"inherits": list[str]},
+    "head": {"inherits": list[str], "trial": bool},
     "call": {"role": str, "tags": dict[str, Any], "effect": str, "arguments": dict[str, Any]},
     "error": {"lost": dict[str, dict[str, Any]]},
     "abandoned": {"lost": dict[str, dict[str, Any]]},
 }
 _SPEC: dict[str, Any] = {
     "version": int,
+    "told": int,
     "history": list[dict[str, Any]],
     "session": dict[str, Any],
     "context": list[dict[str, Any]],
@@ -92,9 +94,12 @@ class Checker:
         return problem
 
 
-def sound(rows: Iterable[Row]) -> tuple[list[Row], str]:
-    """Return the rows before the first one with a problem, and that problem with the number of its row, or ""."""
-    checker, good = Checker(), list[Row]()
+def sound(rows: Iterable[Row], checker: Checker | None = None) -> tuple[list[Row], str]:
+    """Return the rows before the first one with a problem, and that problem with the number of its row, or "".
+
+    With a `checker`, these are the rows after those that it has seen.
+    """
+    checker, good = checker or Checker(), list[Row]()
     for row in rows:
         try:
             problem = checker.problem(row)
@@ -124,6 +129,10 @@ def runs_problem(runs: Any) -> str:
                 return f"has no valid {name!r} for run {run.get('run')!r:.200}"
         if not 0 <= run["created"] < LATEST:
             return f"has no valid 'created' for run {run['run']!r:.200}"
+        try:
+            checked_tags(run.get("tags", {}))
+        except UsageError as error:
+            return f"has no valid 'tags' for run {run['run']!r:.200} ({error})"
     return ""
 
 

@@ -92,7 +92,7 @@ def _of_a_run(journal: Journal, run: str, status: str) -> Verdict:
 
 
 def backup(path: Path, target: Path, progress: Progress | None = None) -> int:
-    """Copy a journal and its heads to a new file, also while runs are being written, and return the number of runs.
+    """Copy a journal and its heads to a new file, even while runs are being written, and return the number of runs.
 
     The copy is one file as of one moment, and the folder of its heads. A run that a process holds meanwhile goes on
     without the copy; it has no head there, so that it does not look complete. Raises `UsageError` if `target` exists,

@@ -15,6 +15,12 @@ from agentkit.errors import JournalDamaged, JournalError, JournalTooNew
 VERSION = 2
 APPLICATION = 0x61676B74  # "agkt", in the head of the file
 
+WISHES = """
+CREATE TABLE IF NOT EXISTS wishes (n INTEGER PRIMARY KEY, run TEXT NOT NULL, epoch INTEGER NOT NULL,
+  what TEXT NOT NULL, text TEXT NOT NULL, author TEXT NOT NULL)
+"""
+"""Older files get this table when they are opened; versions of agentkit that do not know it leave it alone."""
+
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
@@ -23,7 +29,7 @@ CREATE TABLE trees (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, sealed_ro
 CREATE TABLE runs (run TEXT PRIMARY KEY, tree INTEGER NOT NULL, epoch INTEGER NOT NULL, holder TEXT NOT NULL,
   status TEXT NOT NULL, updated REAL NOT NULL, info TEXT NOT NULL);
 CREATE TABLE rows (id INTEGER PRIMARY KEY, run TEXT NOT NULL, at REAL NOT NULL, body TEXT NOT NULL, hash BLOB NOT NULL);
-"""
+{WISHES}"""
 
 
 def connect(path: Path, timeout: float) -> sqlite3.Connection:
@@ -85,6 +91,8 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     if empty:
         create_tables(db, SCHEMA)
         checkpoint(db)
+    elif not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'wishes'").fetchone():
+        db.execute(WISHES)
 
 
 def check_format(db: sqlite3.Connection, path: Path, *, empty: bool) -> None:

@@ -141,6 +141,9 @@ ASKED_AGAIN = "asked_again"
 OUTCOME = "outcome"
 """The kind of the note with which an experiment closes a run."""
 
+TRIAL = "trial of"
+"""The tag of a fork that is one of many, with the id of the run that it was forked from."""
+
 NOT_BEGUN = "not begun"
 """The status of a run of which nothing is recorded: it is just being started, or its process ended before that."""
 
@@ -149,7 +152,8 @@ NOT_BEGUN = "not begun"
 class RunInfo:
     """One line of the list of runs. Times are seconds since 1970; `parent` is the run that this one was forked from.
 
-    `tags` are texts by name that the run was started with, by which it can be found.
+    `tags` are texts by name that the run was started with, by which it can be found. `holder` is the process that holds
+    the run now, as in "process 12 on ada-laptop"; "" if none does, or if it is not known.
     """
 
     run: str
@@ -163,6 +167,12 @@ class RunInfo:
     updated: float
     parent: str = ""
     tags: dict[str, str] = field(default_factory=dict)
+    holder: str = ""
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether the run is a fork that is one of many, and so is left out of the lists of runs for people."""
+        return TRIAL in self.tags
 
     def fits(self, prefix: str, tags: Mapping[str, str]) -> bool:
         """Return whether the name of the run begins with `prefix` and the run has all these `tags`."""
@@ -191,6 +201,14 @@ class Wish:
 
 NO_TAGS: Mapping[str, str] = MappingProxyType({})
 _MAX_TAGS, _MAX_TAG = 20, 200
+
+
+def left_by(run: str) -> str:
+    """Return what is wrong if a new run has the name of a tree whose first run was deleted."""
+    return (
+        f"run {run!r} was deleted, but forks or trials of it are still there and share its rows; delete them, too, or "
+        "use another name"
+    )
 
 
 def check_name(run: str) -> None:
@@ -227,7 +245,10 @@ class Journal(Protocol):
     durable: bool
 
     def create(self, info: RunInfo) -> None:
-        """Add a run, and hold it for this process."""
+        """Add a run, and hold it for this process.
+
+        Raises `UsageError` if the name is taken, also as that of a tree: the forks of a run that was deleted.
+        """
 
     def claim(self, run: str) -> RunInfo:
         """Hold an existing run for this process. Raises `Unknown`, or `JournalInUse` if another process holds it."""
@@ -277,6 +298,18 @@ class Journal(Protocol):
 
     def close(self) -> None:
         """Release all runs."""
+
+
+def begun(journal: Journal, run: str) -> RunInfo | None:
+    """Return the line of the list of runs for a run of this name; None if there is none that has begun.
+
+    A run whose process ended before anything was recorded of it is deleted, so that its name is free again.
+    """
+    info = next((info for info in journal.runs(run) if info.run == run), None)
+    if info is not None and info.status == NOT_BEGUN:
+        journal.delete(run)
+        return None
+    return info
 
 
 def untold_reason(entry: Entry) -> str:

@@ -19,7 +19,7 @@ from agentkit.journal.lock import folder_of_locks, is_held
 
 _ROWS = f"FROM rows WHERE rows.id BETWEEN runs.tree << {TREE} AND (runs.tree + 1 << {TREE}) - 1"
 _LIST = f"""
-SELECT run, status, updated, info, trees.name, (SELECT max(rows.id) {_ROWS}) - (runs.tree << {TREE}),
+SELECT run, status, updated, info, trees.name, holder, (SELECT max(rows.id) {_ROWS}) - (runs.tree << {TREE}),
   (SELECT at {_ROWS} AND rows.run = runs.run ORDER BY rows.id DESC LIMIT 1)
 FROM runs JOIN trees ON trees.id = runs.tree"""
 _NAMED = "WHERE runs.run >= ?1 AND runs.run < ?1 || '~'"  # names of runs are of characters before the tilde
@@ -42,17 +42,27 @@ def infos(db: sqlite3.Connection, run: str = "", *, prefix: str = "") -> list[Ru
 
 def line_of(info: RunInfo, mask: Callable[[str], str] | None) -> str:
     """Return the JSON of what is stored about a run beside its own columns, with its secrets masked."""
-    columns = ("run", "tree", "status", "rows", "updated")
+    columns = ("run", "tree", "status", "rows", "updated", "holder")
     line = {name: value for name, value in asdict(info).items() if name not in columns and (value or name != "tags")}
     return json.dumps(mask_json(line, mask) if mask else line)
 
 
-def info_of(run: str, status: str, updated: float, info: str, tree: str, rows: int | None, at: float | None) -> RunInfo:
-    """Return a line of the list of runs; one that cannot be read is "damaged"."""
+def info_of(
+    run: str,
+    status: str,
+    updated: float,
+    info: str,
+    tree: str,
+    holder: str,
+    rows: int | None,
+    at: float | None,
+) -> RunInfo:
+    """Return a line of the list of runs; one that cannot be read is "damaged". `holder` is the last process."""
     try:
         data: dict[str, Any] = json.loads(info)
         status = NOT_BEGUN if at is None else status
-        line = RunInfo(**data, run=run, tree=tree, status=status, rows=rows or 0, updated=max(updated, at or 0.0))
+        latest = max(updated, at or 0.0)
+        line = RunInfo(**data, run=run, tree=tree, status=status, rows=rows or 0, updated=latest, holder=holder)
         if type_problem(line, RunInfo) or not 0 <= line.created < LATEST:
             raise ValueError
     except (ValueError, TypeError, RecursionError):  # the other runs are listed nevertheless
@@ -97,9 +107,10 @@ def listed(
     before = {tree: heads.peek(tree) for tree in trees}  # first: a run may be written meanwhile
     found = [info for info in infos(db, prefix=prefix) if info.fits(prefix, tags)] if db is not None else []
     for info in found:
+        info.holder = info.holder if info.holder and is_held(locks, info.run) else ""
         if before.get(info.tree, 0) > info.rows:
             info.status = "damaged"
-        elif info.status == "running" and not is_held(locks, info.run):
+        elif info.status == "running" and not info.holder:
             info.status = "interrupted"
         if info.status == NOT_BEGUN and info.tree not in before:  # its rows may be where its head is
             info.status = "interrupted"
@@ -115,7 +126,9 @@ def find(db: sqlite3.Connection, heads: Heads, run: str) -> tuple[int, str]:
         "SELECT trees.id, trees.name FROM runs JOIN trees ON trees.id = runs.tree WHERE run = ?", (plain(run),)
     ).fetchone()
     if found is None:
-        check_lost(heads, run)
+        is_deleted = db.execute("SELECT 1 FROM trees WHERE name = ?", (plain(run),)).fetchone()  # its forks are not
+        if not is_deleted:
+            check_lost(heads, run)
         raise Unknown(
             "run", run, [name for (name,) in db.execute("SELECT run FROM runs ORDER BY updated DESC LIMIT 20")]
         )

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from agentkit.errors import JournalError, JournalInUse, Unknown, UsageError
 from agentkit.inert import inert
-from agentkit.journal.entries import NO_TAGS, NOT_BEGUN, Note, Row, RunInfo, Tail
-from agentkit.journal.retention import outdated
+from agentkit.journal import retention
+from agentkit.journal.entries import NO_TAGS, NOT_BEGUN, Note, Row, RunInfo, Tail, left_by
 
 
 @dataclass(slots=True)
@@ -50,6 +50,8 @@ class MemoryJournal:
     def create(self, info: RunInfo) -> None:
         """Add a run, and hold it. Raises `UsageError` if the name is taken."""
         info = replace(info)
+        if info.run == info.tree and info.tree in self._trees and info.run not in self._infos:
+            raise UsageError(left_by(info.run))
         if self._infos.setdefault(info.run, info) is not info:
             raise UsageError(f"there is already a run {info.run!r}; claim it, or use another name")
         self._held[info.run] = self._trees.setdefault(info.tree, _Tree())
@@ -106,6 +108,13 @@ class MemoryJournal:
 
         return Tail(after, more)
 
+    def extend(self, infos: list[RunInfo], rows: list[Row]) -> None:
+        """Add rows that another journal has numbered to the tree of some runs, and its lines about these runs."""
+        tree = self._trees[infos[0].tree]
+        self._infos.update({info.run: replace(info) for info in infos})
+        tree.rows += rows
+        tree.numbers = itertools.count(len(tree.rows) + 1)
+
     def lost(self, run: str) -> str:
         """Return "": the rows are lost only with the process. Raises `Unknown`."""
         self._info(run)
@@ -142,10 +151,7 @@ class MemoryJournal:
 
     def prune(self, keep_days: float | None = None, keep_runs: int | None = None) -> list[str]:
         """Delete runs older than `keep_days` and all but the newest `keep_runs`, except those that are held."""
-        gone = [run for run in outdated(self.runs(), keep_days, keep_runs) if run not in self._held]
-        for run in gone:
-            self.delete(run)
-        return gone
+        return retention.prune(self, keep_days, keep_runs)
 
     def close(self) -> None:
         """Release all runs; they stay in memory."""

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from agentkit.journal.entries import Journal
 
 _opened: dict[tuple[object, ...], Any] = {}
+"""The journals of this process, by path or URL. They stay open until somebody closes them: to close a file after its
+last run and to open it for the next one would take longer than the run's own rows.
+"""
+
 _guard = threading.Lock()
 
 
@@ -30,9 +34,9 @@ def open_journal(
     """Return the journal for None, "memory", "sqlite" (`runs.db` in `home()`), a path, a URL, or a journal itself.
 
     A URL is "postgresql://USER@HOST/DATABASE". A file or a database is opened once per process. With `read_only`, it is
-    opened for looking: nothing is created, locked or written, also on a read-only disk, and also while another process
-    writes. Raises `UsageError` for anything else, `JournalError` if the file or the database cannot be opened, or with
-    `read_only` if it does not exist.
+    opened for looking: nothing is created, locked or written, so this works on a read-only disk, and while another
+    process writes. Raises `UsageError` for anything else, `JournalError` if the file or the database cannot be opened,
+    or with `read_only` if it does not exist.
     """
     if spec is None:
         return None
@@ -86,7 +90,7 @@ def _open_postgres(url: str, *, read_only: bool) -> Journal:
 def backup(
     target: str | os.PathLike[str], journal: str | os.PathLike[str] = "sqlite", progress: Progress | None = None
 ) -> int:
-    """Copy a journal to a new file, also while runs are being written, and return the number of runs in the copy.
+    """Copy a journal to a new file, even while runs are being written, and return the number of runs in the copy.
 
     The copy is as of one moment. A run that is open meanwhile goes on without it, and its copy says that rows may be
     missing. Raises `UsageError` if `target` exists, `JournalError` if there is nothing to copy or no room for it.

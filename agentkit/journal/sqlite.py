@@ -22,16 +22,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentkit.core import secrets
-from agentkit.errors import Fenced, JournalDamaged, JournalError, JournalInUse, Unknown, UsageError
+from agentkit.errors import Fenced, JournalDamaged, JournalError, UsageError
 from agentkit.inert import inert
+from agentkit.journal import retention
 from agentkit.journal.chain import START, Chain, last, link, read, seal, span
 from agentkit.journal.database import checkpoint, connect, errors, snapshot, transaction
-from agentkit.journal.entries import NO_TAGS, Note, Row, RunInfo, Tail, check_name
+from agentkit.journal.entries import NO_TAGS, Note, Row, RunInfo, Tail, Wish, check_name, left_by
 from agentkit.journal.heads import Head, Heads
 from agentkit.journal.listing import closing_notes, find, infos, line_of, listed, lost_run, plain, read_more
-from agentkit.journal.lock import RunLock, folder_of_locks
+from agentkit.journal.lock import RunLock, folder_of_locks, is_held
 from agentkit.journal.loss import Loss, loss, lost
-from agentkit.journal.retention import outdated
+from agentkit.journal.wishes import Listeners, Looking, checked_wish, nobody_holds
 from agentkit.journal.writer import Writer
 
 _APPEND = """
@@ -85,6 +86,7 @@ class SqliteJournal:
         self._claims: dict[str, _Claim] = {}
         self._stored: dict[int, _Stored] = {}
         self._left: dict[str, str] = {}  # run -> its holder: the process that this one was forked from
+        self._listeners, self._looking = Listeners(), Looking(self)
         self._level = ""
         self._db: sqlite3.Connection | None = connect(self.path, timeout)
         _journals.add(self)
@@ -110,7 +112,10 @@ class SqliteJournal:
             with transaction(db):
                 if db.execute("SELECT 1 FROM runs WHERE run = ?", (info.run,)).fetchone():
                     raise UsageError(f"there is already a run {info.run!r}; claim it, or use another name")
-                if not db.execute("SELECT 1 FROM trees WHERE name = ?", (name,)).fetchone():
+                if db.execute("SELECT 1 FROM trees WHERE name = ?", (name,)).fetchone():
+                    if info.run == info.tree:
+                        raise UsageError(left_by(info.run))
+                else:
                     if lost_run(self._heads, name) is not None:
                         raise UsageError(
                             f"a run {info.run!r} was recorded here and is lost; delete it, or use another name"
@@ -122,6 +127,7 @@ class SqliteJournal:
                 db.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", values)
             checkpoint(db)
             self._claims[info.run] = _Claim(tree, name, 1, lock)
+        self._listen(info.run)
 
     def claim(self, run: str) -> RunInfo:
         """Hold an existing run for this process; if it has lost rows, append a note of kind "lost" that says so.
@@ -147,6 +153,7 @@ class SqliteJournal:
                 except BaseException:
                     del self._claims[run]
                     raise
+                self._listen(run)
                 return infos(db, run)[0]
 
     def _note(self, db: sqlite3.Connection, run: str, claim: _Claim, lost: Loss) -> None:
@@ -272,6 +279,56 @@ class SqliteJournal:
                 end = seal(db, claim.tree)
             self._heads.advance(claim.name, Head(*end, time.time()))
 
+    # -- wishes ------------------------------------------------------------------------------------------------------
+
+    def wish(self, wish: Wish) -> None:
+        """Ask the process that holds a run for something; it answers by doing it, within about half a second.
+
+        Raises `Unknown`, and `UsageError` if nobody holds the run, so that this process can do it itself.
+        """
+        wish = checked_wish(wish)
+        values = plain(wish.run), wish.what, plain(wish.text), plain(wish.author)
+        with self._using() as db:
+            find(db, self._heads, wish.run)
+            if not is_held(self._locks, wish.run):
+                raise nobody_holds(wish.run)
+            db.execute("INSERT INTO wishes SELECT NULL, run, epoch, ?2, ?3, ?4 FROM runs WHERE run = ?1", values)
+
+    def on_wish(self, run: str, listener: Callable[[Wish], object]) -> None:
+        """Pass on what others ask of a run while this process holds it.
+
+        `listener` is called in a thread of its own, as long as the caller keeps it.
+        """
+        self._listeners.add(run, listener)
+        self._listen(run)
+
+    def _listen(self, run: str) -> None:
+        if run in self._listeners:
+            self._looking.begin()
+
+    def has_listeners(self) -> bool:
+        """Return whether anybody listens to wishes for a run that this process holds."""
+        return any(run in self._listeners for run in list(self._claims))
+
+    def pass_wishes_on(self) -> None:
+        """Pass on the wishes that were made under the present claims; without any, this is one short read."""
+        with self._using(self._level) as db:
+            wished = [run for (run,) in db.execute("SELECT DISTINCT run FROM wishes")]
+        due = [run for run in wished if run in self._claims and run in self._listeners]
+        if not due:
+            return
+        found: list[tuple[Wish, int]] = []
+        with self._using() as db, transaction(db):
+            for run in due:
+                rows = db.execute("SELECT run, what, text, author, epoch FROM wishes WHERE run = ? ORDER BY n", (run,))
+                found += [(Wish(*wish), epoch) for *wish, epoch in rows]
+                db.execute("DELETE FROM wishes WHERE run = ?", (run,))
+        self._listeners.tell(found, self._epoch)
+
+    def _epoch(self, run: str) -> int | None:
+        claim = self._claims.get(run)
+        return claim.epoch if claim is not None else None
+
     def delete(self, run: str) -> None:
         """Delete a run that is not held; the rows of its tree are deleted with the last run of the tree.
 
@@ -279,13 +336,15 @@ class SqliteJournal:
         """
         with self._using() as db:
             try:
-                tree, name = find(db, self._heads, run)
+                find(db, self._heads, run)
             except JournalDamaged:  # nothing is left of the run but its head
                 self._heads.remove(plain(run))
                 return
             with self._locked(run) as lock:
                 with transaction(db):
+                    tree, name = find(db, self._heads, run)  # another process may have deleted it meanwhile
                     db.execute("DELETE FROM runs WHERE run = ?", (run,))
+                    db.execute("DELETE FROM wishes WHERE run = ?", (run,))
                     is_last = not db.execute("SELECT 1 FROM runs WHERE tree = ?", (tree,)).fetchone()
                     if is_last:
                         db.execute("DELETE FROM rows WHERE id BETWEEN ? AND ?", span(tree))
@@ -302,11 +361,7 @@ class SqliteJournal:
 
         Runs that are held are kept. Without arguments nothing is deleted.
         """
-        gone = []
-        for run in outdated(self.runs(), keep_days, keep_runs):
-            with contextlib.suppress(JournalInUse, Unknown):
-                self.delete(run)
-                gone.append(run)
+        gone = retention.prune(self, keep_days, keep_runs)
         if gone:
             with self._using() as db, contextlib.suppress(sqlite3.OperationalError):  # another program is reading
                 db.execute("VACUUM")
@@ -314,6 +369,7 @@ class SqliteJournal:
 
     def close(self) -> None:
         """Release all runs, and close the file."""
+        self._looking.end()
         with self._guard:
             for run in list(self._claims):
                 self.release(run)
@@ -371,6 +427,7 @@ class SqliteJournal:
         """Leave the connection and the runs to the parent process: a child must neither use nor close them."""
         _left_to_the_parent.append(self._db)
         self._db, self._level, self._guard = None, "", threading.RLock()
+        self._listeners, self._looking = Listeners(), Looking(self)
         self._left.update({run: f"process {os.getppid()}" for run in self._claims})
         self._claims.clear()
         self._stored.clear()

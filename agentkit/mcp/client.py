@@ -219,7 +219,7 @@ class McpServer:
         warnings.warn(for_terminal(f"the MCP server {self.target.text}: {text}"), RuntimeWarning, stacklevel=4)
 
     def tool_of(self, schema: Schema) -> Tool:
-        """Return the tool of a schema of `get_tool_schemas`, also of a recorded one."""
+        """Return the tool of a schema of `get_tool_schemas`, even of a recorded one."""
         name = str(schema["name"])
         own_name = name.removeprefix(self.prefix)
         effect: Any = schema.get("effect") if self.trust else "irreversible"
@@ -270,7 +270,7 @@ class McpServer:
     ) -> Any:
         """Return the answer to a call. Raises `ToolError`, or `Unfinished` if the call may have been performed.
 
-        This runs on the loop of the connection, also while another one is opened because this one was lost.
+        This runs on the loop of the connection, even while another one is opened because this one was lost.
         """
         import asyncio
 
@@ -290,7 +290,7 @@ class McpServer:
         raise Unfinished(f"the MCP server ended, or the connection was lost, before it answered: {problem}")
 
     async def _explained(self, name: str, client: Any, error: Exception) -> str:
-        """Return why the server refused a call; also if it no longer has the tool."""
+        """Return why the server refused a call, even if it no longer has the tool."""
         text = f"the MCP server refused the call: {reason(error)}"
         if not name:
             return text

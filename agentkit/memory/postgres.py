@@ -42,7 +42,7 @@ class PostgresDatabase:
     def reading(self) -> Iterator[Any]:
         """Use a connection in a transaction of this thread."""
         connections = self._connections
-        connections.do(lambda connection: connection.execute("SELECT"))  # one that works, also after a restart
+        connections.do(lambda connection: connection.execute("SELECT"))  # one that works, even after a restart
         try:
             with connections.one() as connection, connection.transaction():
                 connection.execute("SET LOCAL search_path TO agentkit")  # for this transaction only

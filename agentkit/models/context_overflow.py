@@ -109,7 +109,7 @@ def _cut(text: str) -> str:
 
 
 def _rewritten(message: Message, rewrite: Rewrite) -> Message:
-    """Return a message with all its texts rewritten, also those in arguments; the same message if that
+    """Return a message with all its texts rewritten, including those in arguments; the same message if that
     changes nothing.
     """
     text, calls = rewrite(message.text), tuple(_rewritten_call(call, rewrite) for call in message.calls)

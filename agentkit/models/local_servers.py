@@ -81,7 +81,7 @@ def servers() -> list[FoundServer]:
 
 
 def all_servers() -> list[FoundServer]:
-    """Return the servers that answer now, also those that do not list their models."""
+    """Return the servers that answer now, even those that do not list their models."""
     listening = [(name, address) for name, address in addresses().items() if _is_listening(address)]
     if not listening:
         return []

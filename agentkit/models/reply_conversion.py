@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import fields
 from typing import Any
 
 from agentkit.core import finish_reasons
@@ -11,7 +13,6 @@ from agentkit.core.usage import Usage
 from agentkit.errors import ModelError
 from agentkit.tools.call_parsing import ARGUMENT_KEYS, call_from_api
 
-_NUMBER = (int, float)
 _REPLY_FIELDS = ("content", "text", "tool_calls", "choices", "message")
 _MAX_ERROR = 400  # characters
 _TOKEN_COUNTS = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
@@ -70,7 +71,7 @@ def _wrong_fields(reply: Reply) -> str:
     if type(reply.text) is not str or type(reply.reasoning) is not str:
         return f"text and reasoning of a Reply must be strings, not {reply.text!r:.100} and {reply.reasoning!r:.100}"
     if reply.usage is not None and not is_usage(reply.usage):
-        return f"the usage of a Reply must be a Usage of numbers, not {reply.usage!r:.200}"
+        return f"the usage of a Reply must be a Usage of finite numbers, not {reply.usage!r:.200}"
     if type(reply.calls) is not tuple or not all(
         type(call) is Call and type(call.arguments) is dict for call in reply.calls
     ):
@@ -79,16 +80,9 @@ def _wrong_fields(reply: Reply) -> str:
 
 
 def is_usage(usage: Any) -> bool:
-    """Return whether something is a `Usage` of numbers."""
-    return (
-        type(usage) is Usage
-        and isinstance(usage.input, _NUMBER)
-        and isinstance(usage.output, _NUMBER)
-        and isinstance(usage.cached, _NUMBER)
-        and isinstance(usage.reasoning, _NUMBER)
-        and isinstance(usage.cost, _NUMBER)
-        and isinstance(usage.calls, _NUMBER)
-    )
+    """Return whether something is a `Usage` of finite numbers; with another one, a budget would never be used up."""
+    numbers = [getattr(usage, field.name) for field in fields(Usage)] if type(usage) is Usage else [None]
+    return all(isinstance(number, int | float) and math.isfinite(number) for number in numbers)
 
 
 def _calls_among_blocks(content: Any) -> list[Any]:

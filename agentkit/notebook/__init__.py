@@ -9,6 +9,7 @@ from typing import Any
 from agentkit.core.display import set_live
 from agentkit.core.live_shell import is_watched, live_shell
 from agentkit.errors import UsageError
+from agentkit.experiments.experiment import Experiment
 from agentkit.run.run import Run
 
 
@@ -40,6 +41,15 @@ class _Notebook:
         from agentkit.notebook.widget import show
 
         show(run, shell)
+
+    def show_experiment(self, found: Experiment) -> None:
+        """Show an experiment as a live table. Raises `NotImplementedError` if nobody watches."""
+        shell = live_shell()
+        if shell is None:
+            raise NotImplementedError
+        from agentkit.notebook.table import show
+
+        show(found, shell)
 
     def widget(self, run: Run) -> Any:
         """Return the live view as a widget, for a layout of ipywidgets or for marimo."""

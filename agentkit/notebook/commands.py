@@ -79,6 +79,9 @@ def step(session: Session, run: Run, args: Args) -> Any:
 @run_command(WAIT)
 def pause(session: Session, run: Run, args: Args) -> Any:
     """Pause a run at its next step boundary; the step in progress ends first."""
+    if run.followed is not None:
+        run.pause()
+        return Notice(run.followed.text)
     if run.status != "running":
         return Notice(f"the run is not running; it is {run.status}")
     run.pause()
@@ -105,6 +108,8 @@ def stop(session: Session, run: Run, args: Args) -> Any:
     if run.status == "done":
         return Notice("the run is already over")
     run.stop(args.reason)
+    if run.followed is not None:
+        return Notice(run.followed.text)
     run.wait()
     return Notice(f"the run is {run.status}; %agent play continues from here")
 
@@ -132,6 +137,8 @@ def edit(session: Session, run: Run, args: Args) -> Any:
 def inject(session: Session, run: Run, args: Args) -> Any:
     """Send a message to the model, with its next request."""
     receipt = run.inject(args.text, args.to)
+    if run.followed is not None:
+        return Notice(run.followed.text, receipt)
     if run.status == "done":
         return Notice("the run is over; the model sees this message only after %agent undo", receipt)
     return Notice("the model sees this message with its next request", receipt)

@@ -138,6 +138,23 @@ class Moments:
             self._newest = None
             self._publish(moment, on_done)
 
+    def remove(self, on_done: Callable[[], None]) -> None:
+        """Leave nothing of the newest moment behind, and then call `on_done`."""
+        with self._lock:
+            moment, self._newest = self._newest, None
+            if moment is None:
+                on_done()
+                return
+            moment.data = {"text/plain": ""}
+            self._publish(moment, on_done)
+
+    def refresh(self) -> None:
+        """Bring the newest moment up to date although the thing goes on: no page draws it, or it may be saved."""
+        with self._lock:
+            if (moment := self._newest) is not None:
+                moment.data, moment.is_open = self._snapshot()
+                self._publish(moment, lambda: None)
+
     # -- internals ---------------------------------------------------------------------------------------------------
 
     def _snapshot(self) -> tuple[Data, bool]:

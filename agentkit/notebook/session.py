@@ -72,7 +72,7 @@ class Session:
             return matches[0]
         if matches:
             raise _ambiguous(name, [run.id for run in matches])
-        if any(info.run.startswith(name) for info in runs(self.settings.journal)):
+        if runs(self.settings.journal, prefix=name):
             info = self.find_recorded(name)
             return self.opener(info).look(info)
         raise Unknown("run", name, [key for key, value in self.names.items() if isinstance(value, Run)])
@@ -87,7 +87,7 @@ class Session:
 
     def find_recorded(self, prefix: str) -> RunInfo:
         """Return the recorded run whose id begins with `prefix`."""
-        matches = [info for info in runs(self.settings.journal) if info.run.startswith(prefix)]
+        matches = runs(self.settings.journal, prefix=prefix)
         if not matches:
             raise UsageError(f"there is no recorded run whose id begins with {prefix!r}; %agent runs lists them")
         if len(matches) > 1:

@@ -45,10 +45,30 @@ def begin(spec: dict[str, Any], output: Any, synthesize: Any) -> dict[str, Any]:
         _KNOWN[_key(about)] = output
     if len(_KNOWN) > 1_000:
         del _KNOWN[next(iter(_KNOWN))]
-    parameters = Shape(shape.name, about["schema"]).parameters
+    return with_request(spec, about)
+
+
+def with_request(spec: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    """Return the spec of a run with a typed answer, whose schema is the last system message before the task."""
+    parameters = Shape(about["name"], about["schema"]).parameters
     request = message_to_json(system(ASK + json.dumps(parameters, indent=2, ensure_ascii=False)))
-    at = next((n for n, message in enumerate(spec["task"]) if message["role"] != "system"), len(spec["task"]))
+    at = _after_system_messages(spec["task"])
     return {**spec, "task": [*spec["task"][:at], request, *spec["task"][at:]], "output": about}
+
+
+def without_request(spec: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
+    """Return how many messages the agent of a recorded run put before its task, and the messages without the schema
+    of its answer. If it is not recorded how many, all system messages at the beginning are those of the agent.
+    """
+    task, at = list(spec["task"]), _after_system_messages(spec["task"])
+    if "output" in spec and at:
+        at -= 1
+        del task[at]
+    return max(0, min(spec.get("told", at), at)), task
+
+
+def _after_system_messages(task: list[dict[str, Any]]) -> int:
+    return next((n for n, message in enumerate(task) if message["role"] != "system"), len(task))
 
 
 def shape(spec: Mapping[str, Any]) -> Shape | None:

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, overload
 
 from agentkit.core import background, display
 from agentkit.core.display import Displayed
@@ -41,10 +41,11 @@ from agentkit.gates.permissions import Rule
 from agentkit.gates.state import State, Status
 from agentkit.gates.verdict import Verdict
 from agentkit.inert import inert, inert_lines
-from agentkit.journal.entries import ASKED_AGAIN, OUTCOME, Entry, Note, Row, RunInfo, Wish
+from agentkit.journal.entries import ASKED_AGAIN, NO_TAGS, OUTCOME, TRIAL, Entry, Note, Row, RunInfo, Wish
 from agentkit.models import dialects
-from agentkit.run import answer, changes, signals
+from agentkit.run import answer, changes, signals, studies
 from agentkit.run.asked_again import Asking, Question, is_reply, question, question_without_stop, recorded_replies
+from agentkit.run.followed import Followed
 from agentkit.run.messages import messages_of
 from agentkit.run.moment import Moment, moment
 from agentkit.run.samples import Samples
@@ -100,7 +101,9 @@ class Maker(Protocol):
     def changed(self, spec: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         """Return the part of a run's spec that these changes affect, with its new values."""
 
-    def attach(self, spec: dict[str, Any], *, parent: Run, guards: Guards) -> Run:
+    def attach(
+        self, spec: dict[str, Any], *, parent: Run, guards: Guards, new_name: str, tags: Mapping[str, str]
+    ) -> Run:
         """Return a run for a spec."""
 
 
@@ -163,8 +166,11 @@ class Run(NearMisses, Displayed):
         self.tree_id = tree_id or self.id
         self.expected = ""
         self.asking: dict[str, Asking] = {}
-        self.fulfils: Callable[[Wish], None] | None = None
         """The questions that its model is being asked again at the moment, by their digests."""
+        self.fulfils: Callable[[Wish], None] | None = None
+        """What obeys the wishes of others, while the run is held here."""
+        self.followed: Followed | None = None
+        """Of a run that was opened to look at: what is recorded of it since, and who holds it."""
         self.attached: dict[Any, Any] = {}
         """What other rooms keep about this run as long as it is there, such as the log of its frames."""
         self.saved_status = str(Status.PAUSED)
@@ -308,7 +314,7 @@ class Run(NearMisses, Displayed):
         self._record("changed", {"temperature": value, "author": "human"})
 
     def _record(self, kind: str, data: dict[str, Any]) -> None:
-        """Record a change between two steps; also while another thread drives the run."""
+        """Record a change between two steps, even while another thread drives the run."""
         trace, at = self.trace, time.time()
         put = self.control.post(lambda: trace.unsaved.attempt(lambda: trace.note(kind, data, at=at)))
         if put.done():
@@ -548,12 +554,22 @@ class Run(NearMisses, Displayed):
             self.control.play(self._until_over() if over else str, may_start)
 
     def pause(self) -> Run:
-        """Pause at the next step boundary: steps that are being performed finish first. Returns at once."""
-        self.control.pause()
+        """Pause at the next step boundary: steps that are being performed finish first. Returns at once.
+
+        Of a run that is only looked at, because another process holds it, that process is asked to do it, as with
+        `stop` and `inject`: `run.followed.asked` has what was asked and is not done yet, and `read_only` says it.
+        """
+        if self.followed is not None:
+            self.followed.ask("pause")
+        else:
+            self.control.pause()
         return self
 
     def stop(self, reason: str = "stopped") -> Run:
         """Stop now, and cancel running calls if possible. The run keeps all its entries, and `play()` continues it."""
+        if self.followed is not None:
+            self.followed.ask("stop", "" if reason == "stopped" else reason)
+            return self
         self.control.stop(reason)
         self.state.interrupted = reason
         return self
@@ -643,7 +659,8 @@ class Run(NearMisses, Displayed):
             waivable = [name for name in WAIVABLE if name in options]
             otherwise = f"waive {' and '.join(waivable)}" if waivable else "fork it"
             return f"it was opened without {missing}; resume it with an agent that has what is missing, or {otherwise}"
-        return self.control.sealed
+        said = self.followed.text if self.followed is not None else ""
+        return f"{self.control.sealed}; {said}" if said else self.control.sealed
 
     def close(self) -> None:
         """Release the run in its journal, so that it can be resumed or deleted; this object is then read-only.
@@ -653,8 +670,9 @@ class Run(NearMisses, Displayed):
         self.wait()
         if self.trace.unsaved.waiting:
             self.control.do(str)
-        self.control.lease.drop()
-        self.control.sealed = "it was closed, or resumed as another object; resume it to change it"
+        self.fulfils = None  # wishes wait for the object that resumes the run
+        while not self.control.seal("it was closed, or resumed as another object; resume it to change it"):
+            self.wait()  # another thread has begun to play it meanwhile
 
     def record_outcome(self, data: dict[str, Any]) -> None:
         """Record what an experiment makes of the run as it is now. Raises `JournalError`, `ReadOnly`."""
@@ -663,13 +681,48 @@ class Run(NearMisses, Displayed):
 
     # -- asking again --------------------------------------------------------------------------------------------------
 
-    def resample(self, entry: int | Entry, times: int = 20) -> Samples:
+    @overload
+    def resample(self, entry: int | Entry, times: int = 20, *, until: Literal["thought"] = "thought") -> Samples: ...
+
+    @overload
+    def resample(
+        self,
+        entry: int | Entry,
+        times: int = 20,
+        *,
+        until: Literal["end"],
+        score: Callable[[Result, dict[str, Any]], Any] | None = None,
+        case: dict[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> Any: ...
+
+    def resample(
+        self,
+        entry: int | Entry,
+        times: int = 20,
+        *,
+        until: str = "thought",
+        score: Callable[[Result, dict[str, Any]], Any] | None = None,
+        case: dict[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> Any:
         """Return what the model replies if it is asked `times` times what it was asked in a recorded thought.
 
         Nothing is asked yet: the samples say how many calls that takes and what they will probably cost, and `go()`
         makes them, until `stop()` is called in another thread. Each is the first step of a fork, and nothing else is
         performed. The calls count in the budget of this run. Replies that are recorded are not asked for again.
+
+        With `until="end"`, return `Trials`: forks that ask the thought again and then go on to their ends, each at most
+        `timeout` seconds. `score` takes the `Result` of each and a dict with its "task" and what `case` has, as in an
+        experiment. They use the results of calls that were made before, and `go()` asks before any of them makes
+        another call of a tool that is irreversible or whose effect is not declared.
         """
+        if until == "end":
+            return studies.studies.trials(self, self._thought(entry), times, score=score, case=case, timeout=timeout)
+        if until != "thought":
+            raise UsageError(f'until must be "thought" (this reply only) or "end" (to the end), not {until!r:.100}')
+        if score is not None or case is not None or timeout is not None:
+            raise UsageError('score, case and timeout are for whole endings: add until="end"')
         if isinstance(times, bool) or not isinstance(times, int) or times < 1:
             raise UsageError(f"times must be an integer of at least 1, not {times!r:.100}")
         asked = question(self.performer, self._thought(entry))
@@ -681,6 +734,19 @@ class Run(NearMisses, Displayed):
             lambda calls: list(self._ask_again(asked, calls)),
             self.fork,
         )
+
+    def decided(
+        self,
+        times: int = 20,
+        *,
+        score: Callable[[Result, dict[str, Any]], Any],
+        case: dict[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """Return how good the endings are if the run is driven to its end again from each thought, `times` times each:
+        where the score changes, it was decided. Nothing is done yet; the arguments are those of `resample`.
+        """
+        return studies.studies.decided(self, times, score=score, case=case, timeout=timeout)
 
     def without_stop(self, entry: int | Entry) -> TalkedOn:
         """Return what the model writes for a recorded thought if the request has no stop sequence, and so nothing stops
@@ -873,6 +939,11 @@ class Run(NearMisses, Displayed):
             raise Unknown("lane", to, (lane for lane in lanes if lane))
         if self.answer is not None:
             raise Ended("the run is over, so no model would get the message: use undo() or fork() first, then inject")
+        if self.followed is not None:
+            if to:
+                raise UsageError("a message can be sent to a lane only where the run is held; leave out `to`")
+            self.followed.ask("inject", text)
+            return Receipt("", mask(text), self)
         key, text, trace = uuid.uuid4().hex[:12], mask(text), self.trace
         put = self.control.post(lambda: trace.unsaved.attempt(lambda: trace.inject(key, text, to, time.time())))
         if put.done():
@@ -915,17 +986,26 @@ class Run(NearMisses, Displayed):
         line = list(self.trace.line.entries) if at is None else self.trace.until(self._entry(at))
         return self._forked(line, changes)
 
-    def _forked(self, line: list[Entry], changes: dict[str, Any]) -> Run:
+    def trial_at(self, line: list[Entry], name: str, **changes: Any) -> Run:
+        """Return a fork at the end of a line that is one of many: it has a name, and is in no list for people.
+
+        Nothing outside of the journal learns from it or steers it; `changes` are those of `fork`.
+        """
+        return self._forked(line, changes, name=name, tags={TRIAL: self.id})
+
+    def _forked(
+        self, line: list[Entry], changes: dict[str, Any], *, name: str = "", tags: Mapping[str, str] = NO_TAGS
+    ) -> Run:
         """Return a second run that continues at the end of a line."""
         agent = self.agent.using(**changes).prepared() if changes else self.agent
         guards = self.state.guards.changed(changes)
         spec = {**self.task, **agent.changed(self.task, changes), "guards": guards.to_json()}
         begin = self.trace.line.entries[0].result
         changed = {name: value for name, value in spec.items() if _differs(value, begin.get(name))}
-        other: Run = agent.attach(spec, parent=self, guards=guards)
+        other: Run = agent.attach(spec, parent=self, guards=guards, new_name=name, tags=tags)
         other.missing = tuple(missing for missing in self.missing if missing.option not in changes)
         try:
-            difference = other.trace.fork_from(self.trace, line, changed, time.time())
+            difference = other.trace.fork_from(self.trace, line, changed, time.time(), is_trial=TRIAL in tags)
         except BaseException:
             other.discard()
             raise
@@ -1464,7 +1544,11 @@ class Receipt:
     @property
     def seen(self) -> bool:
         """Whether a model has seen the message on the run's current line."""
-        return self.id in self._run.trace.injections.heard
+        injections = self._run.trace.injections
+        if self.id:
+            return self.id in injections.heard
+        notes = list(injections.notes.values())  # another process was asked to send it, and has named it
+        return any(note.data["text"] == self.text and note.data["id"] in injections.heard for note in notes)
 
     def recall(self) -> None:
         """Recall the message. Raises `UsageError` if a model has already seen it."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit.core.log import logger
 from agentkit.errors import AgentkitError
 from agentkit.journal.entries import Wish
+from agentkit.run.followed import asked_to
 
 if TYPE_CHECKING:
     from agentkit.run.run import Run
@@ -31,8 +32,7 @@ def obey(run: Run, journal: Any) -> None:
 
 def _fulfil(run: Run, wish: Wish) -> None:
     control, trace = run.control, run.trace
-    doing = "send a message to the model" if wish.what == "inject" else wish.what
-    text = f"{wish.author} asked this run to {doing}" + (f": {wish.text}" if wish.text else "")
+    text = f"{wish.author} asked this run to {asked_to(wish.what)}" + (f": {wish.text}" if wish.text else "")
     try:
         control.post(lambda: trace.unsaved.attempt(lambda: trace.note("warning", {"text": text}, at=time.time())))
         if wish.what == "pause":
@@ -41,5 +41,6 @@ def _fulfil(run: Run, wish: Wish) -> None:
             run.stop(text)
         elif wish.what == "inject":
             run.inject(wish.text)
+        control.post(str)  # the list of runs shows what became of a run that rests
     except AgentkitError as error:  # the run is over, for example
         logger.warning("run %s did not do what %s asked: %s", run.id, wish.author, error)

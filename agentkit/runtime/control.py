@@ -137,6 +137,24 @@ class Control:
                 if self._inbox:
                     self.serve()
 
+    def renew(self, change: Callable[[], Any]) -> None:
+        """Let a run that is only looked at continue with what another process has recorded."""
+        with _Held(self):
+            change()
+
+    def seal(self, why: str) -> bool:
+        """Release the run in its journal, and let nobody drive it any more; False if it is playing now."""
+
+        def seal() -> bool:
+            if self.playing is not None:
+                return False
+            self.lease.drop()
+            self.sealed = why
+            return True
+
+        is_sealed: bool = self.read(seal)
+        return is_sealed
+
     # -- driving -------------------------------------------------------------------------------------------------------
 
     def step(self) -> Entry | None:
@@ -234,6 +252,8 @@ class Control:
                 self.stopping = ""
 
     def _begin(self, driver: Driver) -> None:
+        if self.sealed:
+            raise ReadOnly(f"this run is read-only: {self.sealed}")
         self.lease.take()
         self._driver = driver
         self.state.go_on(time.time())

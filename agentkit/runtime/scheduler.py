@@ -579,6 +579,8 @@ class Scheduler:
         """
         lost, losses, slot, latest = self.state.spent.lost, self.state.spent.losses, self.trace.tree.slot, 0
         open_calls: Counter[tuple[int, str, int]] = Counter()
+        lost.clear()
+        losses.clear()
         for row in rows:
             if isinstance(row, Note) and row.kind == ASKED_AGAIN and row.data["of"] == self.trace.run:
                 self.state.counted.add(row.run)

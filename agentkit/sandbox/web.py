@@ -192,7 +192,7 @@ class Client:
 
 
 class _Deadline:
-    """The end of a fetch: every connection is cut then, also one that sends a byte now and then."""
+    """The end of a fetch: every connection is cut then, even one that sends a byte now and then."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -237,7 +237,7 @@ class Answers:
     async def run(self, request: Any) -> Any:
         """Answer with what a run is doing."""
         id = request.path_params["id"]
-        return _json(await _in_thread(lambda: about(self.hub.get(id))), 200, id)
+        return _json(await _in_thread(lambda: about(self.hub.follow(id))), 200, id)
 
     async def events(self, request: Any) -> Any:
         """Stream the events of a run after the one with the id of `Last-Event-ID` or `?after=`."""
@@ -257,7 +257,10 @@ class Answers:
             def do() -> Data:
                 VERBS[name](self.hub, id, body)
                 run = self.hub.here(id)
-                return {"id": id, **({"status": str(run.status)} if run is not None else {})}
+                if run is not None:
+                    return {"id": id, "status": str(run.status)}
+                followed = self.hub.follow(id).followed if name in ASKING else None
+                return {"id": id, **({"asked": followed.text} if followed is not None else {})}
 
             return _json(await _in_thread(do), 202, id)
 
@@ -279,18 +282,18 @@ def resume(hub: Hub, id: str, body: Any) -> None:
 
 
 def pause(hub: Hub, id: str, body: Any) -> None:
-    """Pause a run at the next step boundary."""
-    hub.hold(id).pause()
+    """Pause a run at the next step boundary, or ask the process that holds it."""
+    hub.hold_or_ask(id).pause()
 
 
 def stop(hub: Hub, id: str, body: Any) -> None:
-    """Stop a run now."""
-    hub.hold(id).stop()
+    """Stop a run now, or ask the process that holds it."""
+    hub.hold_or_ask(id).stop()
 
 
 def inject(hub: Hub, id: str, body: Any) -> None:
-    """Send a message to the model of a run with its next request."""
-    hub.hold(id).inject(body.text, body.to)
+    """Send a message to the model of a run with its next request, or ask the process that holds the run."""
+    hub.hold_or_ask(id).inject(body.text, body.to)
 
 
 def decide(hub: Hub, id: str, body: Any) -> None:
@@ -335,6 +338,9 @@ VERBS: dict[str, Callable[[Hub, str, Any], None]] = {
     "decide": decide,
     "signal": signal,
 }
+ASKING = ("inject", "pause", "stop")
+"""What another process can be asked to do in a run that it holds."""
+
 DECISIONS = ("approve", "reject", "respond", "reuse")
 
 
@@ -367,6 +373,7 @@ def about(run: Run) -> Data:
         "error": mask(error_line(error)) if error else None,
         "hold": mask(run.hold),
         "read_only": mask(run.read_only),
+        "holder": mask(run.followed.holder) if run.followed is not None else "",
         "waiting": [_waiting(pending, verdict) for pending, verdict in run.waiting],
         "entries": len(run),
         "usage": {"input": usage.input, "output": usage.output, "calls": usage.calls, "cost": usage.cost},

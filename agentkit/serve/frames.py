@@ -190,7 +190,7 @@ class Frames:
         yield from self._as_it_is(event)
 
     def _is_beside(self, role: str) -> bool:
-        """Return whether a model call with this role is no part of the loop: it writes the answer, or notes."""
+        """Return whether a model call with this role is not part of the loop: it writes the answer, or notes."""
         return role == "compact" or (role == "synthesize" and self._answer is not None)
 
     # -- the answer ----------------------------------------------------------------------------------------------------

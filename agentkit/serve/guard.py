@@ -114,7 +114,7 @@ class Guard:
         await self.app(scope, receive, _with_headers(send))
 
     def close(self) -> None:
-        """Wait for no more bodies."""
+        """Stop waiting for bodies."""
         for limit in self._limits:
             limit.reschedule(0)
 

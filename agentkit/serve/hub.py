@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import wait
@@ -11,8 +12,9 @@ from typing import Any
 
 from agentkit.agent.agent import Agent, live
 from agentkit.core.secrets import mask
-from agentkit.errors import ReadOnly, Unknown
+from agentkit.errors import JournalInUse, ReadOnly, Unknown
 from agentkit.journal.entries import RunInfo
+from agentkit.run.followed import me
 from agentkit.run.run import Run
 from agentkit.trace.events import Event
 
@@ -26,7 +28,7 @@ MAX_TASK = 2_000
 """How many characters of a task the list has at most."""
 
 TELLING = {"started", "thought", "completed", "error", "waiting", "playing", "paused", "moved", "budget_exceeded"}
-"""The kinds of events after which the line of a run in the list may be another one."""
+"""The kinds of events after which the line of a run in the list may have changed."""
 
 OnChange = Callable[[str], Any]
 
@@ -35,8 +37,9 @@ OnChange = Callable[[str], Any]
 class Line:
     """A run in the list of runs.
 
-    `is_here` tells whether this process has the run, so that it can be driven at once. The `cost`, in USD, of the other
-    runs is None, because it is only known after reading all of their rows. Times are seconds since 1970.
+    `is_here` tells whether this process has the run, so that it can be driven at once; `holder` is the other process
+    that holds it, or "". The `cost`, in USD, of the other runs is None, because it is only known after reading all of
+    their rows. Times are seconds since 1970.
     """
 
     id: str
@@ -49,6 +52,7 @@ class Line:
     updated: float
     is_here: bool
     session: str = ""
+    holder: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the line as JSON data."""
@@ -63,6 +67,7 @@ class Hub:
         self._runs: dict[str, Run] = {}
         self._infos: dict[str, RunInfo] = {}
         self._looked: dict[str, tuple[int, Run]] = {}
+        self._followed: dict[str, Run] = {}
         self._listeners: list[OnChange] = []
         self._lock = threading.Lock()
         self._opening = threading.Lock()
@@ -115,10 +120,34 @@ class Hub:
         with self._opening:
             rows = journal.count(id)
             before = self._looked.pop(id, None)
-            self._looked[id] = looked = before if before and before[0] == rows else (rows, self.agent.look(id))
+            self._looked[id] = looked = before if before and before[0] == rows else (rows, self._look(id))
             for old in list(self._looked)[:-KEPT]:
                 self._looked.pop(old, None)
         return looked[1]
+
+    def follow(self, id: str) -> Run:
+        """Return a run to show: that of this process, or else the recorded one, as an object that follows the process
+        that holds it. Raises `Unknown`.
+        """
+        run = self.here(id)
+        if run is None and self.agent.journal is None:
+            raise Unknown("run", id, ())
+        if run is None:
+            with self._opening:
+                run = self._followed.pop(id, None) or self._look(id)
+                if run.followed is not None and not run.followed.is_watched:
+                    run.followed.catch_up()
+                self._followed[id] = run
+                for old in list(self._followed)[:-KEPT]:
+                    self._followed.pop(old, None)
+        return run
+
+    def _look(self, id: str) -> Run:
+        """Return a recorded run, of which wishes say that they come from this server."""
+        run = self.agent.look(id)
+        if run.followed is not None:
+            run.followed.author = f"{me()} (server on {socket.gethostname()})"
+        return run
 
     def hold(self, id: str) -> Run:
         """Return a run to drive: that of this process, or else the recorded one, which this process holds from then on.
@@ -138,6 +167,16 @@ class Hub:
                 self.add(run)
         return run
 
+    def hold_or_ask(self, id: str) -> Run:
+        """Return a run to pause, to stop or to tell something: one to drive, as `hold` does.
+
+        If another process holds it, it is one to look at, which asks that process.
+        """
+        try:
+            return self.hold(id)
+        except JournalInUse:
+            return self.follow(id)
+
     def of_session(self, session: str) -> Run:
         """Return the run of a session that has not ended, to drive. Raises `Unknown` if there is none."""
         begun = self.agent.memory.unanswered(session)
@@ -148,7 +187,7 @@ class Hub:
     def list(self) -> list[Line]:
         """Return the runs: those that wait for a person first, then the newest."""
         journal = self.agent.journal
-        infos = {info.run: info for info in (journal.runs() if journal is not None else [])}
+        infos = {each.run: each for each in (journal.runs() if journal is not None else []) if not each.is_trial}
         with self._lock:
             here = dict(self._runs)
             infos = {**self._infos, **infos}
@@ -170,6 +209,7 @@ class Hub:
         with self._lock:
             runs, self._runs = list(self._runs.values()), {}
             self._infos.clear()
+            self._followed.clear()
             self._listeners.clear()
         for run in runs:
             run.off_event(self._on_event)
@@ -235,4 +275,5 @@ def _line(info: RunInfo, run: Run | None) -> Line:
         updated=info.updated,
         is_here=run is not None,
         session=run.task.get("session", {}).get("id", "") if run is not None else "",
+        holder=mask(info.holder) if run is None else "",
     )

@@ -39,7 +39,7 @@ WATCHING = DRIVING | {"change", "inside"}
 """What is refused to those who may only watch."""
 
 WATCHED = frozenset(
-    {"page", "text", "original", "request", "tokens", "profile", "branches", "compare", "forecast", "samples"}
+    {"page", "text", "original", "request", "tokens", "profile", "branches", "compare", "forecast", "samples", "trials"}
 )
 """The commands of those who may only watch: they change nothing, and look neither at files nor into the engine."""
 
@@ -54,8 +54,8 @@ LINGER = 30.0
 """Seconds for which a page outlives its last socket."""
 
 FOLLOW_INTERVAL = 1.0
-"""Seconds after which a page looks whether its run is another object: another process has gone on with it, or this one
-has begun to hold it.
+"""Seconds between two checks of whether another object stands for the run by now: because another process has gone on
+with it, or because this one has begun to hold it.
 """
 
 GONE, TRY_LATER = 4404, 1013
@@ -116,7 +116,7 @@ class WebPage:
         self._unused_since = time.monotonic()
         self._traits = ""
         self._lock = threading.Lock()
-        self.run = hub.get(id)
+        self.run = hub.follow(id)
         self._feed = Feed(self.run, self)
         self._dispatcher = Dispatcher(self._feed)
 
@@ -145,7 +145,7 @@ class WebPage:
     def follow(self) -> None:
         """If the server now has another object for the run, show that one."""
         with contextlib.suppress(AgentkitError, OSError):  # it was deleted, or cannot be read: the last state stays
-            run = self._hub.get(self._id)
+            run = self._hub.follow(self._id)
             if run is not self.run:
                 self._feed.close()
                 self.run = run

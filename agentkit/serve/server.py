@@ -113,12 +113,12 @@ class Server:
 
     @property
     def address(self) -> str:
-        """The address of the page, with the token: whoever has it can do what you can."""
+        """The address of the page, with the token: anyone who has it can do what you can."""
         return f"{self.url}/?token={self.app.token}"
 
     @property
     def watch_address(self) -> str:
-        """The address of the page for watching: whoever has it sees the runs, and changes nothing."""
+        """The address of the page for watching: anyone who has it sees the runs, and changes nothing."""
         return f"{self.url}/?token={self.app.watch_token}"
 
     @property

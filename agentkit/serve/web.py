@@ -52,14 +52,15 @@ def routes(hub: Hub) -> list[BaseRoute]:
     async def view(request: Request) -> Response:
         id = request.path_params["id"]
         try:
-            run = await asyncio.to_thread(hub.get, id)
+            run = await asyncio.to_thread(hub.follow, id)
         except Unknown as error:
             return _page("No such run", f"<p>{escape_html(error)}</p>", status=404)
         except AgentkitError as error:  # its recording is damaged
             return _page("This run cannot be shown", f"<p>{escape_html(error)}</p>", status=409)
         task = one_line(run.info().task, MAX_TASK)
         is_here = await asyncio.to_thread(hub.here, id) is not None
-        can_hold = not is_here and run.answer is None and _may_drive(request.scope)
+        is_held = is_here or (run.followed is not None and bool(run.followed.holder))
+        can_hold = not is_held and run.answer is None and _may_drive(request.scope)
         return _page(task or id, _run(id, can_hold=can_hold), script="run")
 
     async def hold(request: Request) -> Response:
@@ -175,6 +176,7 @@ def list_html(lines: list[tuple[Line, str, int | None]], now: float) -> str:
 
 def _item(line: Line, status: str, tokens: int | None, now: float) -> str:
     facts = [line.engine, line.model, f"session {line.session}" if line.session else ""]
+    facts += [f"held by {line.holder}" if line.holder else ""]
     facts += [f"{tokens:,} tokens" if tokens else "", f"${line.cost:.4f}" if line.cost else ""]
     told = "".join(f"<span>{escape_html(one_line(fact, 100))}</span>" for fact in facts if fact)
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(line.created))

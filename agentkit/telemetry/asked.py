@@ -53,10 +53,11 @@ def tool_name(performer: Performer, step: Act) -> str:
 def error_type(flight: InFlight, outcome: Outcome) -> str:
     """Return how a step has failed, as the value of `error.type`; "" if it has not."""
     came_back, value = outcome
-    if flight.given_up or flight.cancelled or not came_back:
-        is_late = flight.is_late and not flight.cancelled
-        is_cancelled = flight.given_up or flight.cancelled
-        return names.TIMEOUT if is_late else names.CANCELLED if is_cancelled else type(value).__name__
+    is_cancelled = flight.given_up or flight.cancelled
+    if is_cancelled or not came_back:
+        if flight.is_late and not flight.cancelled:
+            return names.TIMEOUT
+        return names.CANCELLED if is_cancelled else type(value).__name__
     if type(flight.step) is Think:
         return names.MODEL_ERROR if getattr(value, "finish", "") == "error" else ""
     if getattr(value, "ok", True):

@@ -7,7 +7,6 @@ times of all calls.
 
 from __future__ import annotations
 
-import importlib
 import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -16,7 +15,8 @@ from typing import Any
 from agentkit.core.display import Displayed
 from agentkit.core.text import counted
 from agentkit.core.usage import Usage
-from agentkit.errors import Unknown, UsageError
+from agentkit.errors import Unknown
+from agentkit.export.frame import frame_of
 from agentkit.export.tables import Table, to_html, to_markdown, to_text
 from agentkit.inert import inert_lines
 from agentkit.telemetry.calls import ASKED, LEFT, LOST, Called, Recorded, calls_of, gaps, length, shown, span_of
@@ -173,11 +173,7 @@ class Profile(Displayed):
 
     def to_frame(self) -> Any:
         """Return `rows` as a pandas table. Raises `UsageError` if pandas is not installed."""
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError as error:
-            raise UsageError('a data frame needs pandas: pip install "jupyter-agentkit[frame]"') from error
-        return pandas.DataFrame(self.rows, columns=["by", *_record(Part(""))])
+        return frame_of(self.rows, ["by", *_record(Part(""))])
 
     def folded(self) -> str:
         """Return the calls as collapsed stacks: one line for each, with its time in microseconds."""
@@ -344,10 +340,10 @@ def _streaming_table(streaming: list[Streaming]) -> Table:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words: "12 ms", "3.4 s", "5.0 min", "2.0 h"."""
-    for size, unit in ((3600, "h"), (120, "min"), (1, "s")):
-        if seconds >= size:
-            return f"{seconds / {'h': 3600, 'min': 60, 's': 1}[unit]:,.1f} {unit}"
+    """Return a duration as text: "12 ms", "3.4 s", "5.0 min", "2.0 h"."""
+    for least, size, unit in ((3600, 3600, "h"), (120, 60, "min"), (1, 1, "s")):
+        if seconds >= least:
+            return f"{seconds / size:,.1f} {unit}"
     return f"{seconds * 1000:.0f} ms"
 
 

@@ -158,7 +158,7 @@ class RunSpans:
             self._note(root.get_span_context())
 
     def _note(self, span: SpanContext) -> None:
-        """Record the span, so that the next one is linked to it, also in another process."""
+        """Record the span, so that the next one is linked to it, even in another process."""
         trace, at = self._trace, time.time()
         data = {"traceparent": f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}"}
         trace.unsaved.attempt(lambda: trace.note("traced", data, at=at, sync=False))

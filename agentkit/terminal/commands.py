@@ -139,19 +139,13 @@ def inject(chat: Chat, rest: str) -> None:
 @command("[TIMES]")
 def undo(chat: Chat, rest: str) -> None:
     """Undo the last step, edit or move; what a tool has done in the world is not undone."""
-    run = chat.current
-    for _ in range(_number(rest, 1, "TIMES")):
-        chat.perform(run.undo)
-    _went_back(chat)
+    _move(chat, rest, chat.current.undo)
 
 
 @command("[TIMES]")
 def redo(chat: Chat, rest: str) -> None:
     """Revert the last undo."""
-    run = chat.current
-    for _ in range(_number(rest, 1, "TIMES")):
-        chat.perform(run.redo)
-    _went_back(chat)
+    _move(chat, rest, chat.current.redo)
 
 
 @command("ENTRY")
@@ -252,6 +246,13 @@ def _chosen(chat: Chat) -> None:
     now = f"{chat.agent.engine_name.rpartition(':')[2]} ({name_of(chat.agent.model)})"
     more = "; /fork goes on with it in a fork of this run" if chat.run is not None else ""
     chat.screen.line(f"the next run is with {now}{more}", dim=True)
+
+
+def _move(chat: Chat, times: str, move: Callable[[], Any]) -> None:
+    """Move in the trace as many times as a text says, or once if it is empty."""
+    for _ in range(_number(times, 1, "TIMES")):
+        chat.perform(move)
+    _went_back(chat)
 
 
 def _went_back(chat: Chat) -> None:

@@ -47,7 +47,7 @@ class Printer:
         for message in data["task"]:
             if message["role"] == "user":
                 self._screen.line("task")
-                self._whole(message["text"])
+                self._block(message["text"])
 
     def _chunk(self, data: Data) -> None:
         position = data["path"], data["index"]
@@ -77,12 +77,12 @@ class Printer:
             return
         if role:
             self._screen.line(f"[{role}]", dim=True)
-        self._whole(data["reasoning"], dim=True)
-        self._whole(data["text"])
+        self._block(data["reasoning"], dim=True)
+        self._block(data["text"])
         if self._streaming is None:
             self._streamed = data["text"]
 
-    def _whole(self, text: str, *, dim: bool = False) -> None:
+    def _block(self, text: str, *, dim: bool = False) -> None:
         if text.strip():
             self._screen.end_line()
             self._screen.write(text.strip("\n"), dim=dim)
@@ -103,7 +103,7 @@ class Printer:
 
     def _asked(self, data: Data) -> None:
         self._screen.line(f"? {one_line(data['question'])}")
-        self._whole(str(data["text"]))
+        self._block(str(data["text"]))
 
     def _injected(self, data: Data) -> None:
         self._screen.line(f"+ {'injected' if not data.get('by') else data['by']}: {one_line(data['text'])}", dim=True)

@@ -1,4 +1,4 @@
-"""Text for a terminal: everything is inert, and only this module writes the escapes that dim a line."""
+"""Text for a terminal: everything is inert, and only this module writes escapes: to dim a line, and to draw again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TextIO
 
 from agentkit.inert import for_terminal
 
+TOP, LINE_END, REST = "\x1b[H", "\x1b[K\n", "\x1b[J"
 DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 INDENT = "  "
 """What stands before each line that a model or a tool wrote, so that none looks like a line of agentkit."""
@@ -61,6 +62,12 @@ class Screen:
         """Write lines that are inert, or made inert, without an indent."""
         self.end_line()
         self._put(f"{for_terminal(text, lines=True)}\n")
+
+    def draw(self, lines: list[str]) -> None:
+        """Show some lines from the top of a terminal on, in place of what was there."""
+        shown = "".join(f"{for_terminal(line)}{LINE_END}" for line in lines)
+        self.stream.write(f"{TOP}{shown}{REST}")
+        self.stream.flush()
 
     def end_line(self) -> None:
         """End the line that is being written, if there is one."""

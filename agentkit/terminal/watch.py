@@ -1,24 +1,28 @@
 """Follow a run that another process drives: its events as they are recorded, and what it waits for.
 
 Looking writes nothing: the journal is opened for reading, and no lock is taken. It is looked at a few times a second,
-and less often if a look takes long, because a journal checks all rows of a run whenever it reads them.
+and less often if a look takes long, because the journal may be far away. In a terminal, a line that is typed meanwhile
+asks the process that holds the run for something, as `agentkit wish` does.
 """
 
 from __future__ import annotations
 
 import json
+import select
+import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TextIO
 
 from agentkit.agent.agent import Agent
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act
 from agentkit.core.text import call_text, one_line
-from agentkit.errors import AgentkitError, Unknown
+from agentkit.errors import AgentkitError, Unknown, UsageError
 from agentkit.gates.base import ask_gates
-from agentkit.journal import open_journal
+from agentkit.journal import Wish, open_journal
 from agentkit.journal.entries import Entry, Note, Row, RunInfo
+from agentkit.run.followed import asked_to, me
 from agentkit.run.run import Run
 from agentkit.terminal.printer import Printer
 from agentkit.terminal.screen import Screen, screen_of
@@ -69,19 +73,19 @@ class EventsOfRun:
 def follow(id: str, journal: Any = "sqlite", pause: Callable[[float], Any] = time.sleep) -> Iterator[Event]:
     """Yield the events of a run of a journal, first those until now; "waiting" and "paused" say that it rests.
 
-    The data of "paused" have its status. It ends with the run. Raises `Unknown` if there is no such run, also if it is
+    The data of "paused" have its status. It ends with the run. Raises `Unknown` if there is no such run, or if it is
     deleted meanwhile, and `JournalDamaged`.
     """
     opened: Any = open_journal(journal, read_only=True)
-    reader, seen, before = EventsOfRun(id), 0, ""
+    reader, before, tail = EventsOfRun(id), "", None
     while True:
         start = time.monotonic()
-        status = _info(opened.runs(), id).status  # first: what is recorded later is seen by the next look
-        if status not in ("not begun", "damaged", "lost") and opened.count(id) > seen:
-            rows = opened.rows(id, seen)
-            seen += len(rows)
-            before = ""  # if it rests again, that is news
-            yield from reader.take(rows)
+        status = _info(opened.runs(id), id).status  # first: what is recorded later is seen by the next look
+        if status not in ("not begun", "damaged", "lost"):
+            tail = tail or opened.tail(id)
+            if rows := tail.read():
+                before = ""  # if it rests again, that is news
+                yield from reader.take(rows)
         if status in ("damaged", "lost"):
             opened.rows(id)  # raises JournalDamaged
         if status != before and status != "running":
@@ -134,8 +138,54 @@ def watch(id: str, journal: Any = "sqlite", *, as_json: bool = False) -> None:
     """Print the events of a run of a journal until it is over."""
     screen = screen_of("stdout")
     write = _print_json if as_json else _printing(id, screen)
-    for event in follow(id, journal):
+    commands = None if as_json or not screen.is_terminal else Commands.typed(id, journal, screen)
+    for event in follow(id, journal, commands.wait if commands is not None else time.sleep):
         write(screen, event)
+
+
+class Commands:
+    """The lines that are typed while a run is watched, for the process that holds it: pause, stop, or inject TEXT."""
+
+    def __init__(self, id: str, journal: Any, screen: Screen, source: TextIO) -> None:
+        self._id, self._journal, self._screen = id, journal, screen
+        self._source: TextIO | None = source
+
+    @classmethod
+    def typed(cls, id: str, journal: Any, screen: Screen) -> Commands | None:
+        """Return the commands that a person types; None if nobody can, or if lines cannot be waited for (Windows)."""
+        if sys.platform == "win32" or not sys.stdin.isatty():
+            return None
+        return cls(id, journal, screen, sys.stdin)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for some seconds, and carry out the lines that are typed meanwhile."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if self._source is None:
+                time.sleep(left)
+            elif select.select([self._source], [], [], left)[0]:
+                self._take(self._source.readline())
+
+    def _take(self, line: str) -> None:
+        if not line:  # no more will come
+            self._source = None
+            return
+        what, _, text = line.strip().partition(" ")
+        if not what:
+            return
+        try:
+            opened: Any = open_journal(self._journal)
+            wish(opened, self._id, what, text.strip(), me())
+            self._screen.line(f"asked to {asked_to(what)}", dim=True)
+        except AgentkitError as error:
+            self._screen.line(f"! {error}")
+
+
+def wish(journal: Any, id: str, what: str, text: str, author: str) -> None:
+    """Ask the process that holds a run for something. Raises `UsageError` if the journal brings no wishes."""
+    if not callable(getattr(journal, "wish", None)):
+        raise UsageError("this journal does not bring wishes to another process; one in a file or on PostgreSQL does")
+    journal.wish(Wish(id, what, text, author))
 
 
 def _print_json(screen: Screen, event: Event) -> None:

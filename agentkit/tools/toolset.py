@@ -114,7 +114,7 @@ def parts_of(source: Any) -> Iterator[Tool | Source]:
 
 
 def _has(value: Any, attribute: str) -> bool:
-    """Return whether an object has an attribute, also if reading it raises."""
+    """Return whether an object has an attribute, even if reading it raises."""
     try:
         return hasattr(value, attribute)
     except Exception:

@@ -62,7 +62,8 @@ class Tree:
 
     `messages` contains the injected messages by their ids, and `ends` the answers that engines have returned, by the
     `content` of the line. `asked` contains the runs in which a model was only asked again, by the digest of the
-    request. `rows` contains everything that was recorded, if there is no journal.
+    request, and `trials` those that are one of many forks. `rows` contains everything that was recorded, if there is no
+    journal.
     """
 
     def __init__(self) -> None:
@@ -72,6 +73,7 @@ class Tree:
         self.lines: dict[str, Line] = {}
         self.ledger = Ledger(self.slot)
         self.asked: dict[str, set[str]] = {}
+        self.trials: set[str] = set()
         self.seen: set[int] = set()
         self.left: list[Line] = []
         self.ends: dict[str, dict[str, Any]] = {}
@@ -155,10 +157,13 @@ class Tree:
         return next((line.entries for line in lines if entry.id in line.ids), [entry])
 
     def branches(self, present: Line) -> list[Line]:
-        """Return all lines of the tree that no other line continues: the present one first, then the newest."""
+        """Return all lines of the tree that no other line continues: the present one first, then the newest.
+
+        Lines of trials are left out, because there may be hundreds.
+        """
         runs = [present]
-        for line in self.lines.values():
-            if len(line) and not any(line.is_within(other) for other in [*runs, *self.left]):
+        for run, line in list(self.lines.items()):
+            if run not in self.trials and len(line) and not any(line.is_within(other) for other in [*runs, *self.left]):
                 runs = [present, *(other for other in runs[1:] if not other.is_within(line)), line]
         return [*runs, *(line for line in reversed(self.left) if not any(line.is_within(run) for run in runs))]
 

@@ -385,14 +385,24 @@ class Trace(Position):
         self._record_move(entries, why, at, more)
         self.rebuild()
 
-    def fork_from(self, source: Trace, entries: list[Entry], changes: Mapping[str, Any], at: float = 0.0) -> str:
+    def fork_from(
+        self,
+        source: Trace,
+        entries: list[Entry],
+        changes: Mapping[str, Any],
+        at: float = 0.0,
+        *,
+        is_trial: bool = False,
+    ) -> str:
         """Start at a position of another run of the same tree, and inherit its messages that no model has seen.
 
-        Return how the engine differs from the recording up to there, if it does; the fork then starts where it differs.
+        A trial is one of many forks, and its line is not shown as a branch. Return how the engine differs from the
+        recording up to there, if it does; the fork then starts where it differs.
         """
         inherited = {note.data["id"]: note for note in source.injections.live(Line(self.tree, entries))}
         self.injections.notes.update(inherited)
-        self.move(entries, "fork", at=at, inherits=list(inherited), changes=dict(changes))
+        about = {"trial": True} if is_trial else {}
+        self.move(entries, "fork", at=at, inherits=list(inherited), changes=dict(changes), **about)
         difference = self.difference
         self.settle(at)
         return difference
@@ -541,6 +551,8 @@ class Trace(Position):
         self.tree.seen.add(row.id)
         if isinstance(row, Note) and row.kind == ASKED_AGAIN:
             self.tree.asked.setdefault(row.data["request"], set()).add(row.run)
+        elif isinstance(row, Note) and row.kind == "head" and row.data.get("trial"):
+            self.tree.trials.add(row.run)
 
     def _number(self, row: Row, *, sync: bool = True) -> int:
         """Store and number a row if there is no journal, and return its number."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pydantic import ConfigDict, ValidationError, validate_call
@@ -12,11 +15,11 @@ from agentkit.core import background
 from agentkit.core.secrets import mask
 from agentkit.core.text import one_line
 from agentkit.errors import AgentkitError, Unknown, UsageError
-from agentkit.view.commands import CHANGING, DRIVING, IMMEDIATE, QUEUED
-from agentkit.view.feed import Feed
+from agentkit.view.commands import DRIVING, IMMEDIATE, QUEUED
 from agentkit.view.forecasts import forecast
 from agentkit.view.guesses import judge
-from agentkit.view.luck import resample, samples, stop_resample
+from agentkit.view.luck import make_trials, open_trial, resample, samples, stop_resample, stop_trials, trials
+from agentkit.view.outbox import Outbox
 from agentkit.view.queries import QUERIES
 from agentkit.view.talk_on import talk_on
 from agentkit.view.wire import clean
@@ -31,20 +34,52 @@ KEPT_ANSWERS = 100
 
 _ENVELOPE = ("t", "v", "cid", "cmd")
 _validated = validate_call(config=ConfigDict(arbitrary_types_allowed=True))
-SLOW: dict[str, Any] = {"talk_on": talk_on, "resample": resample}
+SLOW: dict[str, Any] = {
+    "talk_on": talk_on,
+    "resample": resample,
+    "make_trials": make_trials,
+    "open_trial": open_trial,
+}
 """Commands that may take any time, and that wait for no other one."""
 
-_FUNCTIONS = {
-    **IMMEDIATE,
-    **QUEUED,
+_QUICK = {
     **QUERIES,
-    **SLOW,
     "forecast": forecast,
     "judge": judge,
     "samples": samples,
     "stop_resample": stop_resample,
+    "trials": trials,
+    "stop_trials": stop_trials,
 }
-_COMMANDS = {name: _validated(function) for name, function in _FUNCTIONS.items()}
+
+
+@dataclass(frozen=True)
+class Commands:
+    """The commands that a view may send, by name, and how each is carried out; see `Dispatcher`.
+
+    Of the queued ones, `driving` make something go on, and `harmless` may be sent again if their answer is lost.
+    """
+
+    immediate: Mapping[str, Callable[..., Any]]
+    queued: Mapping[str, Callable[..., Any]]
+    slow: Mapping[str, Callable[..., Any]]
+    queries: Mapping[str, Callable[..., Any]]
+    driving: Collection[str] = ()
+    harmless: Collection[str] = ()
+
+    @cached_property
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """All commands, which raise `ValidationError` for arguments of another type."""
+        every = {**self.immediate, **self.queued, **self.slow, **self.queries}
+        return {name: _validated(function) for name, function in every.items()}
+
+    def is_answered_once(self, name: str) -> bool:
+        """Return whether a command cannot simply be sent again, if its answer is lost."""
+        return name not in self.harmless and any(name in each for each in (self.immediate, self.queued, self.slow))
+
+
+OF_RUN = Commands(IMMEDIATE, QUEUED, SLOW, _QUICK, DRIVING, ("export", "freeze"))
+_COMMANDS = OF_RUN.functions
 
 
 class Dispatcher:
@@ -55,8 +90,8 @@ class Dispatcher:
     command in it that would make the run go on is refused. Queries do not wait for anything.
     """
 
-    def __init__(self, feed: Feed) -> None:
-        self._feed = feed
+    def __init__(self, feed: Outbox, commands: Commands = OF_RUN) -> None:
+        self._feed, self._commands = feed, commands
         self._queue: deque[Data] = deque()
         self._lock = threading.Lock()
         self._is_busy = False
@@ -80,10 +115,10 @@ class Dispatcher:
         name = str(message.get("cmd"))
         with self._lock:
             self._unanswered.add(_command_id(message))
-        if name in IMMEDIATE:
+        if name in self._commands.immediate and not self._feed.is_elsewhere:
             self._perform(message)
             self._refuse_driving(name)
-        elif name in QUEUED:
+        elif name in self._commands.queued:
             self._feed.reply({"t": "taken", "cid": _command_id(message)})
             with self._lock:
                 self._queue.append(message)
@@ -92,15 +127,15 @@ class Dispatcher:
                 self._is_busy = True
             background.in_thread(self._work)
         else:
-            if name in SLOW:
+            if name in self._commands.slow:
                 self._feed.reply({"t": "taken", "cid": _command_id(message)})
             background.in_thread(lambda: self._perform(message))
 
     def _refuse_driving(self, name: str) -> None:
         """Refuse the commands in the queue that would make the run go on: they are older than the one to halt it."""
         with self._lock:
-            refused = [message for message in self._queue if message.get("cmd") in DRIVING]
-            self._queue = deque(message for message in self._queue if message.get("cmd") not in DRIVING)
+            refused = [message for message in self._queue if message.get("cmd") in self._commands.driving]
+            self._queue = deque(message for message in self._queue if message.get("cmd") not in self._commands.driving)
         for message in refused:
             error = f"not carried out, because {name!r} was asked for after it"
             self._answer(message, {"t": "nak", "error": error, "type": "UsageError"})
@@ -120,10 +155,10 @@ class Dispatcher:
         try:
             if (size := clean(message)[1]) > MAX_BYTES:
                 raise UsageError(f"{size:,} bytes are too much for a view to send; do it in Python instead")
-            if name not in _COMMANDS:
-                raise Unknown("command", name, list(_COMMANDS))
+            if name not in (functions := self._commands.functions):
+                raise Unknown("command", name, list(functions))
             arguments = {key: value for key, value in message.items() if key not in _ENVELOPE}
-            answer.update(t="ack", result=_COMMANDS[name](self._feed, **arguments))
+            answer.update(t="ack", result=functions[name](self._feed, **arguments))
         except BaseException as error:
             answer.update(t="nak", error=refusal(error), type=type(error).__name__)
         self._answer(message, answer)
@@ -134,7 +169,7 @@ class Dispatcher:
         answer = {"cid": command, **answer}
         with self._lock:
             self._unanswered.discard(command)
-            if str(message.get("cmd")) in {*CHANGING, *SLOW}:
+            if self._commands.is_answered_once(str(message.get("cmd"))):
                 self._answers[command] = answer
                 while len(self._answers) > KEPT_ANSWERS:
                     self._answers.popitem(last=False)

@@ -5,7 +5,6 @@ The feed compares what it sent last with the present state of the run, so nothin
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
 from typing import Any, Protocol
@@ -18,11 +17,12 @@ from agentkit.trace.line import Line
 from agentkit.trace.pictures import Pictures
 from agentkit.view import cards
 from agentkit.view.head import head, state_key
+from agentkit.view.outbox import Outbox
 from agentkit.view.past import Past
 from agentkit.view.siblings import Siblings
 from agentkit.view.streams import Streams
 from agentkit.view.totals import Totals
-from agentkit.view.wire import CLOCK, MAX_BYTES, VERSION, clean
+from agentkit.view.wire import CLOCK, MAX_BYTES, clean
 from agentkit.view.words import branch_name
 
 Data = dict[str, Any]
@@ -63,14 +63,16 @@ class Page(Protocol):
         """Replace the view by a static snapshot, which needs no kernel."""
 
 
-class Feed:
-    """Keeps the views of one run up to date. The clock calls `update`; everything else may be called in any thread."""
+class Feed(Outbox):
+    """Keeps the views of one run up to date."""
+
+    page: Page
 
     def __init__(self, run: Run, page: Page) -> None:
+        super().__init__(run.id)
         self.run, self.page = run, page
         self.siblings = Siblings(run.trace.tree.entries)
         self.past = Past(run)
-        self.seq = 0
         self._streams = Streams()
         self._line: tuple[Line, int] | None = None
         self._shown: list[Entry] = []
@@ -81,36 +83,17 @@ class Feed:
         self._pictures = Pictures()
         self._sent: Data = {}
         self._state_key: Any = None
-        self._idle_seq = 0
-        self._needs_reset = False
-        self._replies: list[Data] = []
-        self._replies_lock = threading.Lock()
-        self._update_lock = threading.RLock()  # an update may close the feed: a run that has ended becomes a snapshot
-        self._closed = False
         run.on_event(self._on_event)
-        CLOCK.add(self.update)
+        if run.followed is not None:
+            run.followed.watch()
+        self.open()
 
-    def close(self) -> None:
-        """Stop sending, after waiting for an update in progress."""
-        CLOCK.remove(self.update)
-        with self._update_lock:
-            self._closed = True
+    def _end(self) -> None:
+        if self.run.followed is not None:
+            self.run.followed.leave()
         self.run.off_event(self._on_event)
 
     # -- requests ----------------------------------------------------------------------------------------------------
-
-    def hello(self) -> None:
-        """Send the whole state: a view has opened, or has missed a message."""
-        self._needs_reset = True
-        CLOCK.wake(at_once=True)
-
-    def reply(self, message: Data) -> None:
-        """Answer a command, after sending what has happened so far; a result that is a function is
-        called at that time.
-        """
-        with self._replies_lock:
-            self._replies.append(message)
-        CLOCK.wake(at_once=True)
 
     def cards_before(self, position: int, count: int) -> Data:
         """Return up to `count` cards before a position of the trace."""
@@ -127,42 +110,21 @@ class Feed:
 
     # -- sending -----------------------------------------------------------------------------------------------------
 
-    def update(self) -> None:
-        """Send what has changed since the last update."""
-        with self._update_lock:
-            if not self._closed:
-                self._update()
+    @property
+    def status(self) -> str:
+        """The status of the run."""
+        return self.run.status
 
-    def _update(self) -> None:
-        with self._replies_lock:
-            replies, self._replies = self._replies, []
-        before = self.seq
-        try:
-            self._send_changes()
-        finally:
-            for message in replies:
-                self._send(_evaluated(message))
-        if before == self.seq != self._idle_seq:
-            self._idle_seq = self.seq
-            self.page.idle(self.run.status, self.seq)
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether another process holds the run."""
+        return self.run.followed is not None
 
-    def _send_changes(self) -> None:
-        """Send what has changed; if that fails, send the whole state as soon as possible."""
-        try:
-            changes = self._changes()
-        except BaseException:
-            self._needs_reset, self._state_key = True, None
-            raise
-        if self._needs_reset:
-            self._needs_reset = False
-            self._send(self._reset())
-            return
-        for events in _batches(changes):
-            self._send({"t": "events", "ev": events})
+    def _failed(self) -> None:
+        self._state_key = None
 
-    def _send(self, message: Data) -> None:
-        self.seq += 1
-        self.page.send(clean({"v": VERSION, "run": self.run.id, "seq": self.seq, **message})[0])
+    def _batches(self, events: list[Data]) -> Iterator[list[Data]]:
+        return _batches(events)
 
     def _changes(self) -> list[Data]:
         """Take note of what has changed, and return it as events."""
@@ -286,12 +248,6 @@ class Feed:
             "map": "".join(self._map),
             "streaming": self._streams.now(),
         }
-
-
-def _evaluated(message: Data) -> Data:
-    """Return a reply with its result; a result that is a function is called now."""
-    result = message.get("result")
-    return {**message, "result": result()} if callable(result) else message
 
 
 def _common_length(before: list[Entry], now: list[Entry]) -> int:

@@ -61,6 +61,7 @@ def head(run: Run, siblings: Siblings, totals: Data, variable: str = "", refuses
         "hold": mask(run.hold) if run.answer is None or trace.difference else "",
         "error": _error_data(state.error),
         "read_only": run.read_only,
+        "held": _held(run),
         "answer": run.answer,
         "pending": _pending(run, status),
         "where": [] if "inside" in refuses else [frame_data(run, frame) for frame in run.where()],
@@ -84,6 +85,14 @@ def head(run: Run, siblings: Siblings, totals: Data, variable: str = "", refuses
         "audit": mask(str(state.audit.path)) if state.audit is not None and "inside" not in refuses else "",
         "refused": sorted(refuses),
     }
+
+
+def _held(run: Run) -> Data | None:
+    """Return which other process holds a run that is looked at, its status there, and what it was asked; else None."""
+    followed = run.followed
+    if followed is None or not followed.holder:
+        return None
+    return {"by": followed.holder, "status": followed.info.status, "asked": followed.asked_text}
 
 
 def status_of(run: Run) -> str:
@@ -145,6 +154,7 @@ def state_key(run: Run) -> tuple[Any, ...]:
         breakpoints,
         (spent.model_calls, spent.tool_calls, decisions, state.hold, run.dialect, state.pace, run.read_only),
         (run.performer.temperature, asking),
+        _held(run),
     )
 
 

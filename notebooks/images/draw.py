@@ -410,6 +410,18 @@ PICTURES = {
         },
         [*(Arrow("r", "n"), Arrow("r", "j"), Arrow("r", "h")), Arrow("n", "b", "load"), Arrow("j", "b")],
     ),
+    "21_is_it_better_or_luck": draw(
+        "On eight messages, the new prompt looks better, which may be luck; sixty messages, three times each, tell",
+        {
+            "8": Box(0, 0, "8 messages", "text"),
+            "60": Box(0, 1, "60 messages", "text"),
+            "e": Box(1.7, 0, "old 5 right,\nnew 7 right", "text"),
+            "s": Box(1.7, 1, "intervals and\ndifferences", "text"),
+            "l": Box(3.2, 0, "better,\nor luck?", "text"),
+            "b": Box(3.2, 1, "one sentence\nfor your boss", "text"),
+        },
+        [Arrow("8", "e", "once"), Arrow("60", "s", "3 times"), Arrow("e", "l"), Arrow("s", "b")],
+    ),
 }
 
 

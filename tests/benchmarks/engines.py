@@ -31,7 +31,7 @@ def lines_of(name: str) -> tuple[int, int]:
 
 
 def measure(name: str) -> tuple[int, float]:
-    """Give the model calls of a run, and the microseconds of CPU for each of them; the best of several rounds."""
+    """Return the model calls of a run, and the microseconds of CPU for each of them; the best of several rounds."""
     from engines.actors import Actor, look
 
     best, calls = float("inf"), 0

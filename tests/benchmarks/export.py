@@ -50,7 +50,7 @@ def run_of(characters: int) -> Run:
 
 
 def measured(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Give the best time of three rounds, in seconds, and what the work gave."""
+    """Return the best time of three rounds, in seconds, and what the work returned."""
     times, result = [], None
     for _ in range(3):
         start = time.perf_counter()
@@ -60,7 +60,7 @@ def measured(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def rows(run: Run, folder: Path) -> list[tuple[str, float, int]]:
-    """Give a line of the table for each format: what, seconds, bytes."""
+    """Return a line of the table for each format: what, seconds, bytes."""
     path = folder / "run.ipynb"
     data = json.loads(json.dumps(to_json(run)))
     jobs: list[tuple[str, Callable[[], Any]]] = [

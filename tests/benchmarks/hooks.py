@@ -6,40 +6,21 @@ a thread of its own, which is most of its cost. All take turns within a round, a
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
-from loop_overhead import Free, add
-from rich.console import Console
-from rich.table import Table
+from loop_overhead import print_costs
 
-from agentkit import Agent, Loop
-
-TURNS = 300
-ROUNDS = 7
+from agentkit.hooks import hook
 
 
-def measure(hooks: list[Any] | None) -> float:
-    """Return the microseconds of CPU per turn of one run."""
-    options: dict[str, Any] = {"hooks": hooks} if hooks else {}
-    agent = Agent(Free(TURNS), [add], engine=Loop("react", max_iterations=TURNS + 1), journal="memory", **options)
-    begun = time.process_time()
-    result = agent.run("q")
-    seconds = time.process_time() - begun
-    assert result.answer == "3", result
-    return seconds / TURNS * 1e6
-
-
-def cases() -> dict[str, list[Any] | None]:
+def cases() -> dict[str, list[Any]]:
     """Return the hooks of each case."""
-    from agentkit.hooks import hook
-
     nothing = hook("before", tool="ad*")(lambda call: None)
     other = hook("before", tool="shell*")(lambda call: None)
     after = hook("after")(lambda call, message: None)
     model = hook("before", "model")(lambda step: None)
     return {
-        "no hooks": None,
+        "no hooks": [],
         "a hook of other tools": [other],
         "a hook before the tool": [nothing],
         "a hook after the tool": [after],
@@ -51,14 +32,7 @@ def cases() -> dict[str, list[Any] | None]:
 
 def main() -> None:
     """Print the figures."""
-    best: dict[str, float] = {}
-    for _ in range(ROUNDS):
-        for name, hooks in cases().items():
-            best[name] = min(best.get(name, float("inf")), measure(hooks))
-    table = Table("hooks", "µs per turn", "more than without")
-    for name, cost in best.items():
-        table.add_row(name, f"{cost:,.0f}", f"{cost - best['no hooks']:,.0f}")
-    Console().print(table)
+    print_costs("hooks", {name: {"hooks": hooks} if hooks else {} for name, hooks in cases().items()})
 
 
 if __name__ == "__main__":

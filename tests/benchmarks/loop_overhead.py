@@ -116,14 +116,15 @@ def bare(turns: int) -> str:
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": str(result)})
 
 
-def agent(turns: int, journal: Any = None, dialect: str = "native", add: Any = add) -> Agent:
+def agent(turns: int, journal: Any = None, dialect: str = "native", add: Any = add, **options: Any) -> Agent:
     engine = Loop("react", max_iterations=turns + 1)
-    return Agent(MODELS[dialect](turns), [add], journal=journal or MemoryJournal(), engine=engine, dialect=dialect)
+    journal = journal or MemoryJournal()
+    return Agent(MODELS[dialect](turns), [add], journal=journal, engine=engine, dialect=dialect, **options)
 
 
-def run(turns: int, dialect: str = "native", add: Any = add) -> str:
+def run(turns: int, dialect: str = "native", add: Any = add, **options: Any) -> str:
     """`agent.run`, in a journal in memory that goes with the run."""
-    return agent(turns, None, dialect, add).run("1 + 2?").answer
+    return agent(turns, None, dialect, add, **options).run("1 + 2?").answer
 
 
 def start(turns: int, dialect: str = "native") -> str:
@@ -181,6 +182,18 @@ def best(turns: int, *loops: Callable[[int], str]) -> list[float]:
     while len(rounds) < max(3, min(50, 10_000 // turns)) and (not rounds or time.monotonic() < end):
         rounds.append([per_turn(loop, turns) for loop in loops])
     return [min(times) for times in zip(*rounds, strict=True)]
+
+
+def print_costs(title: str, cases: dict[str, dict[str, Any]], turns: int = 300) -> None:
+    """Print what a turn costs with the options of each case, and how much more that is than in the first case."""
+    from rich.console import Console
+    from rich.table import Table
+
+    costs = best(turns, *(functools.partial(run, **options) for options in cases.values()))
+    table = Table(title, "µs per turn", "more than without")
+    for name, cost in zip(cases, costs, strict=True):
+        table.add_row(name, f"{cost:,.0f}", f"{cost - costs[0]:,.0f}")
+    Console().print(table)
 
 
 def peak_memory(name: str, turns: int) -> float:

@@ -1,4 +1,4 @@
-"""How many runs a second an experiment makes on 50 threads, and how long a second call takes that finds all of them.
+"""How many runs a second an experiment makes on 50 threads and on other processes, and how long a second call takes.
 
 Each run asks a model four times, which takes 0.2 s, and calls a tool twice, so 50 threads can make at most 62 runs a
 second.
@@ -6,12 +6,16 @@ second.
 
 from __future__ import annotations
 
+import multiprocessing
 import tempfile
 import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import cloudpickle
+from distributed import Client, LocalCluster
 from rich.console import Console
 from rich.table import Table
 
@@ -47,13 +51,27 @@ def thinker(request: Any) -> Any:
 thinker.abilities = Abilities()  # type: ignore[attr-defined]
 
 
-def measured(journal: Any) -> tuple[float, float]:
+def measured(journal: Any, on: Any = THREADS, runs: int = RUNS) -> tuple[float, float]:
     agent = Agent(thinker, [add], engine=engine_of_four, journal=journal)
-    tasks, began, cpu = [f"Task {n}" for n in range(RUNS)], time.perf_counter(), time.process_time()
-    found = experiment(tasks, agent, on=THREADS).wait()
-    assert found.count("scored") == RUNS, found
+    tasks, began, cpu = [f"Task {n}" for n in range(runs)], time.perf_counter(), time.process_time()
+    found = experiment(tasks, agent, on=on).wait()
+    assert found.count("scored") == runs, found
     seconds = time.perf_counter() - began
-    return RUNS / seconds, (time.process_time() - cpu) / RUNS * 1000
+    return runs / seconds, (time.process_time() - cpu) / runs * 1000
+
+
+def on_processes(folder: str) -> Iterator[tuple[str, float]]:
+    """Yield how many runs a second two other processes make: one run each at a time, and 25."""
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        measured(Path(folder, "warm.db"), pool, 4)
+        yield "ProcessPoolExecutor(2)", measured(Path(folder, "pool.db"), pool, 24)[0]
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=THREADS // 2, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        executor = client.get_executor(pure=False)
+        measured(Path(folder, "warm-dask.db"), executor, 100)
+        yield "Dask, 2 workers with 25 threads each", measured(Path(folder, "dask.db"), executor)[0]
 
 
 def second_call(folder: str) -> float:
@@ -82,6 +100,8 @@ def main() -> None:
             table.add_row(name, f"{rate:.1f}", f"{cpu:.1f}")
         console = Console()
         console.print(table)
+        for name, rate in on_processes(folder):
+            console.print(f"{name}, SQLite: {rate:.1f} runs per second")
         console.print(f"A second call over 360 finished runs in SQLite: {second_call(folder):.3f} s")
         agent = Agent("openai:gpt-5-mini", ["math", add], journal=Path(folder, "runs.db"))
         console.print(f"An agent with two tools, pickled: {len(cloudpickle.dumps(agent)):,} bytes")

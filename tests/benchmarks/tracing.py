@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from typing import Any
 
-from loop_overhead import Free, add
+from loop_overhead import print_costs
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
@@ -20,11 +19,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from rich.console import Console
 from rich.table import Table
 
-from agentkit import Agent, Loop
 from agentkit.telemetry import trace
-
-TURNS = 300
-ROUNDS = 7
 
 
 class Nowhere(SpanExporter):
@@ -35,24 +30,13 @@ class Nowhere(SpanExporter):
         return SpanExportResult.SUCCESS
 
 
-def measure(within: list[Any] | None) -> float:
-    """Return the microseconds of CPU per turn of one run."""
-    options: dict[str, Any] = {"within": within} if within else {}
-    agent = Agent(Free(TURNS), [add], engine=Loop("react", max_iterations=TURNS + 1), journal="memory", **options)
-    begun = time.process_time()
-    result = agent.run("q")
-    seconds = time.process_time() - begun
-    assert result.answer == "3", result
-    return seconds / TURNS * 1e6
-
-
-def cases() -> dict[str, list[Any] | None]:
+def cases() -> dict[str, list[Any]]:
     """Return what surrounds the runs of each case."""
     tracers, unsampled = TracerProvider(), TracerProvider(sampler=ALWAYS_OFF)
     tracers.add_span_processor(BatchSpanProcessor(Nowhere()))
     meters = MeterProvider([InMemoryMetricReader()])
     return {
-        "no telemetry": None,
+        "no telemetry": [],
         "no provider": [trace()],
         "metrics": [trace(meter_provider=meters)],
         "spans that are not sampled": [trace(tracer_provider=unsampled)],
@@ -71,15 +55,7 @@ def import_seconds(statement: str) -> float:
 
 def main() -> None:
     """Print the figures."""
-    best: dict[str, float] = {}
-    tried = cases()
-    for _ in range(ROUNDS):
-        for name, within in tried.items():
-            best[name] = min(best.get(name, float("inf")), measure(within))
-    table = Table("telemetry", "µs per turn", "more than without")
-    for name, cost in best.items():
-        table.add_row(name, f"{cost:,.0f}", f"{cost - best['no telemetry']:,.0f}")
-    Console().print(table)
+    print_costs("telemetry", {name: {"within": within} if within else {} for name, within in cases().items()})
     imports = Table("import", "ms")
     for statement in ("import agentkit", "import agentkit.telemetry", "import agentkit.telemetry as t; t.trace()"):
         imports.add_row(statement, f"{import_seconds(statement) * 1000:,.0f}")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from browser.pages import Notebook, eventually
 from browser.views import SHOP, View
+from elsewhere import driven_elsewhere
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.slow
@@ -347,3 +350,26 @@ def test_compared_engines_are_stepped_side_by_side(lab: Notebook) -> None:
     views.first.get_by_role("button", name="Undo").click()
     expect(views.first.locator(".ak-status")).to_have_text("paused")
     assert lab.ask("[run.status for run in found.runs]") == ["paused", "done"]
+
+
+def test_a_run_of_another_process_is_followed_told_and_paused_in_a_notebook(
+    lab: Notebook, tmp_path: Path, shot: Callable[[str], None]
+) -> None:
+    path = str(tmp_path / "runs.db")
+    with driven_elsewhere(path, pace=0.3) as other:
+        code = f"import agentkit\nrun = agentkit.look({other.id!r}, journal={path!r})"
+        view = View(lab.open(code, "run"), 1)
+        view.status("running, elsewhere")
+        lab.until("len(run) > 6")
+        view.inject("Look in the attic.")
+        lab.until("'Look in the attic.' in str(run.messages)")
+        view.press("Pause")
+        view.status("paused, elsewhere")
+        shot("paused-elsewhere")
+        expect(view.root.get_by_text("Only that process can continue it")).to_be_visible()
+        assert "asked this run to pause" in view.ask("str([e.data for e in run.events() if e.kind == 'warning'])")
+        assert other.tell("run.play()") == "running"
+        view.status("running, elsewhere")
+        other.process.kill()
+        view.status("read-only")
+        expect(view.root.get_by_text("opened to look at")).to_be_visible()

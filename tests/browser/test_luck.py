@@ -109,6 +109,59 @@ def test_what_python_asks_is_shown_and_can_be_stopped_in_the_view(lab: Notebook)
     assert view.ask("len(run.resample(1).replies)") == 2
 
 
+PAYS = """
+from agentkit import Agent, Call, Reply, tool
+from agentkit.models.scripted import Scripted
+
+paid = []
+
+@tool(effect="irreversible")
+def pay(amount: int) -> str:
+    "Pay an amount."
+    paid.append(amount)
+    return f"paid {amount}"
+
+def pays(amount):
+    return Reply("I pay.", (Call("pay", {"amount": amount}, "c1"),))
+
+model = Scripted([pays(5), "Paid.", pays(5), "Fine.", pays(6), pays(5), "Paid.", "Paid 6."])
+run = Agent(model, [pay], journal="memory").run("Pay the bill.").run
+"""
+
+
+def test_trials_to_the_end_ask_before_they_may_act_and_each_bar_opens_its_run(lab: Notebook) -> None:
+    view = View(lab.open(PAYS, "run"), 1)
+    view.act(1, "Luck")
+    panel(view).get_by_label("How many times to ask the same").fill("3")
+    panel(view).get_by_label("How far to go on").select_option("to the end")
+    expect(panel(view)).to_contain_text("3 trials to the end, together about 6 calls of scripted")
+    expect(panel(view)).to_contain_text("3 runs may call pay (irreversible)")
+    assert view.ask("model.calls, paid") == (2, [5])
+    panel(view).get_by_role("button", name="Make 3 trials without these calls").click()
+    expect(panel(view)).to_contain_text("Nothing is left to try: 3 of 3 trials have ended.")
+    assert view.ask("paid, sum(e.count for e in run.resample(1, times=3, until='end'))") == ([5], 3)
+    bars(view).filter(has_text="Fine.").get_by_role("button").press("Enter")
+    opened = lab.output(1).locator(".ak-root").nth(1)
+    expect(opened).to_contain_text("Fine.")
+    expect(opened.locator(".ak-status")).to_have_text("done")
+    view.do("run.resample(1, times=3, until='end', score=lambda result, case: 'Paid' in result.answer).go()")
+    panel(view).get_by_label("How far to go on").select_option("this reply only")
+    panel(view).get_by_label("How far to go on").select_option("to the end")
+    expect(panel(view)).to_contain_text("95 % (Wilson)")
+
+
+def test_trials_to_the_end_that_python_makes_are_shown_and_can_be_stopped(lab: Notebook) -> None:
+    view = View(lab.open(SLOW, "run"), 1)
+    view.act(1, "Luck")
+    panel(view).get_by_label("How far to go on").select_option("to the end")
+    view.do("threading.Thread(target=run.resample(1, times=9, until='end').go, kwargs={'on': 1}).start()")
+    expect(panel(view).get_by_role("progressbar")).to_have_attribute("max", "9")
+    panel(view).get_by_role("button", name="Stop").click()
+    expect(panel(view).get_by_role("progressbar")).to_have_count(0)
+    expect(bars(view)).to_have_count(2)
+    assert view.ask("len(run.resample(1, until='end').ended)") == 2
+
+
 def test_the_slider_sets_the_temperature_of_the_next_requests(lab: Notebook) -> None:
     view = View(lab.open(TINY.replace("next(run)", ""), "run"), 1)
     slider = view.root.get_by_role("slider", name="Temperature")
@@ -127,6 +180,25 @@ def test_the_slider_sets_the_temperature_of_the_next_requests(lab: Notebook) -> 
     expect(slider).to_have_attribute("aria-valuetext", "1.4, the model's own")
     temperatures = "run.temperature, run.request(1)['temperature'], run.request()['temperature']"
     assert view.ask(temperatures) == (None, 0.2, 1.4)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_looks_of_luck_to_the_end(
+    lab: Notebook, jupyter_server: Jupyter, theme: str, shot: Callable[[str], None]
+) -> None:
+    jupyter_server.theme(theme)
+    lab.page.set_viewport_size({"width": 1700, "height": 1000})
+    view = View(lab.open(PAYS, "run.resample(1, times=3, until='end').go(approved=False, on=1); run"), 1)
+    view.act(1, "Luck")
+    panel(view).get_by_label("How far to go on").select_option("to the end")
+    expect(bars(view).first).to_be_visible()
+    for width in (1280, 400):
+        view.root.evaluate("(root, width) => { root.style.width = `${width}px` }", width)
+        panel(view).scroll_into_view_if_needed()
+        view.page.wait_for_timeout(200)
+        shot(f"{width}")
+        assert fits(view)
+        assert not problems(view), problems(view)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

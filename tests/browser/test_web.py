@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from browser.pages import Notebook, eventually
 from browser.test_looks import AXE
 from browser.views import SHOP, View
 from browser.web import BELL, WebView, address_of, calling, shop
+from elsewhere import driven_elsewhere
 from playwright.sync_api import BrowserContext, Page, expect
 
 from agentkit import Agent, Run
@@ -328,3 +330,48 @@ def test_the_list_is_used_with_the_keyboard(page: Page, server: Server) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**/view")
     expect(page.locator(".ak-status")).to_have_text("paused")
+
+
+# -- runs of other processes -------------------------------------------------------------------------------------------
+
+
+def test_a_run_of_another_process_is_followed_paused_and_told_on_its_page(
+    page: Page, tmp_path: Path, shot: Callable[[str], None]
+) -> None:
+    path = str(tmp_path / "runs.db")
+    with driven_elsewhere(path, pace=0.3) as other, serve(Agent("offline", journal=path)) as server:
+        page.goto(f"{server.url}?token={server.app.token}")
+        expect(page.locator("#runs")).to_contain_text(f"held by process {other.pid}")
+        shot("list-held-elsewhere")
+        view = WebView(page, f"{server.url}/runs/{other.id}/view")
+        view.status("running, elsewhere")
+        expect(view.root.get_by_role("status").filter(has_text="held by another process")).to_contain_text(
+            f"process {other.pid} on "
+        )
+        length = len(server.hub.follow(other.id))
+        eventually(lambda: len(server.hub.follow(other.id)) > length, "the page follows")
+        view.inject("Look in the attic.")
+        expect(view.root.get_by_text("Look in the attic.").first).to_be_visible()
+        view.press("Pause")
+        shot("asked-elsewhere")
+        expect(page.get_by_role("button", name="Go on with this run here")).to_have_count(0)
+        view.status("paused, elsewhere")
+        toolbar = view.root.get_by_role("toolbar").first
+        for name in ("Run", "Step", "Pause"):
+            expect(toolbar.get_by_role("button", name=name, exact=True)).to_be_disabled()
+        shot("paused-elsewhere")
+        assert other.tell("run.play()") == "running"
+        view.status("running, elsewhere")
+        view.press("Stop")
+        view.status("stopped, elsewhere")
+        assert view.errors == [] and problems(page) == []
+
+
+def test_who_may_only_watch_is_offered_no_wish(page: Page, tmp_path: Path) -> None:
+    path = str(tmp_path / "runs.db")
+    with driven_elsewhere(path, pace=0.3) as other, serve(Agent("offline", journal=path)) as server:
+        view = WebView(page, f"{server.url}/runs/{other.id}/view?token={server.app.watch_token}")
+        view.status("running, elsewhere")
+        expect(view.root.get_by_role("button", name="Pause", exact=True)).to_have_count(0)
+        expect(view.root.get_by_text("records who asked")).to_have_count(0)
+        assert view.errors == []

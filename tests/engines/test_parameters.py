@@ -22,8 +22,12 @@ LOOK = 'Thought: I look.\nAction: look\nAction Input: {"query": "it"}'
 
 
 def play(engine: str, replies: list[Any], *tools: Any, **options: Any) -> tuple[Result, Scripted]:
+    """Play one step after the other, so that the replies go to parallel thoughts in their order."""
     model = Scripted(replies)
-    return Agent(model, tools, journal="memory", **split(options, engine)).run("q"), model
+    run = Agent(model, tools, journal="memory", **split(options, engine)).start("q", paused=True)
+    for _ in run:
+        pass
+    return run.result, model
 
 
 def last(model: Scripted, request: int = -1) -> str:
@@ -110,7 +114,8 @@ YES = "ACHIEVED: yes\nCONFIDENCE: 0.8\nANSWER: x"
 
 def test_at_most_max_parallel_steps_of_a_plan_run_at_the_same_time() -> None:
     plan = "\n".join(f"{n}. a" for n in range(1, 6))
-    result, _ = play("dag", [plan, *["done"] * 5, YES], max_parallel=2)
+    model = Scripted([plan, *["done"] * 5, YES])
+    result = Agent(model, journal="memory", **split({"max_parallel": 2}, "dag")).run("q")
     thoughts = [entry for entry in result.run.entries if entry.step is not None and entry.step.role == "thought"]
     assert result.answer == "x" and [entry.path[:4] for entry in thoughts] == ["[1.0", "[1.1", "[1.2", "[1.3", "[1.4"]
     at_once = [sum(e.started <= other.started < e.ended for e in thoughts) for other in thoughts]

@@ -46,13 +46,15 @@ def loky() -> Iterator[Any]:
 @contextmanager
 def dask() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=4, processes=True, dashboard_address=None, protocol="tcp://"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client.get_executor(pure=False, retries=3)
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=4, processes=True, dashboard_address=None, protocol="tcp://"
+    )
+    try:
+        with distributed.Client(cluster) as client:
+            yield client.get_executor(pure=False, retries=3)
+    finally:
+        with suppress(TimeoutError):
+            cluster.close()  # kills a worker that was just started again and does not end within 4 seconds, and raises
 
 
 ignored = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning")

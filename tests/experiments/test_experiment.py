@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,7 +12,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from agentkit import Agent, Reply, experiment, runs
-from agentkit.errors import AgentkitError, ModelBusy, Undecided, Unknown, UsageError
+from agentkit.errors import AgentkitError, ModelBusy, ReadOnly, Undecided, Unknown, UsageError
+from agentkit.experiments.statistics import wilson
 from agentkit.journal import open_journal
 from agentkit.models import Scripted
 
@@ -201,6 +203,8 @@ def test_a_run_that_takes_too_long_has_failed(path, make):
         (lambda r, c: None, "must be a number"),
         (lambda r, c: {}, "empty dict"),
         (lambda r, c: {"a": 1, "b": math.inf}, "the score 'b' is not a finite number"),
+        (lambda r, c: -1e308, "the score is too large"),
+        (lambda r, c: sys.exit("usage: grade FILE"), "SystemExit: usage: grade FILE"),
     ],
 )
 def test_a_score_that_is_no_number_leaves_the_run_unscored(path, make, score, problem):
@@ -243,6 +247,155 @@ def test_without_a_limit_the_question_says_so(path, tmp_path, make):
     assert "max_tool_calls=" in found.question
     with pytest.raises(UsageError, match="does not ask"):
         experiment(["2 3"], make.multiplier(path)).approve()
+
+
+# -- cases that have something in common, and one case side by side ----------------------------------------------------
+
+
+def grouped(count):
+    return [{"task": f"What is {n + 2} * 3?", "sheet": n // 5} for n in range(count)]
+
+
+@pytest.mark.parametrize("cluster", ["sheet", lambda case: f"sheet {case['sheet']}"])
+def test_estimates_and_differences_rest_on_the_clusters_of_the_cases(path, make, cluster):
+    def of_sheet(result, case):
+        return case["sheet"] != 0
+
+    def of_variant(result, case):
+        return case["sheet"] * (".one." in result.run.id)
+
+    agents = {"one": make.multiplier(path), "two": make.multiplier(path, wrong=("other",))}
+    alone = experiment(grouped(20), agents, score=of_sheet).wait()
+    found = experiment(grouped(20), agents, score=of_sheet, cluster=cluster).wait()
+    assert found.cached == 40  # what cases have in common changes no run
+    assert (alone.estimate("one").low, alone.estimate("one").high) == pytest.approx(wilson(0.75, 20))
+    assert (found.estimate("one").low, found.estimate("one").high) == pytest.approx(wilson(0.75, 4))
+    [(_, difference, _)] = experiment(grouped(20), agents, score=of_variant, cluster=cluster).wait().differences()
+    assert difference.p == 2 / 8  # of three sheets that differ
+    assert "rest on 4 clusters of them" in repr(found)
+    assert "clusters" not in repr(alone)
+    assert found.to_dicts()[5]["cluster"] in (1, "sheet 1")
+
+
+def test_clusters_are_those_of_the_cases_that_have_scores(path, make):
+    agents = {"one": make.multiplier(path), "two": make.multiplier(path, wrong=("x",))}
+
+    def score(result, case):
+        return None if case["sheet"] == 1 else 1  # the runs of this sheet stay unscored
+
+    found = experiment(grouped(15), agents, score=score, cluster="sheet").wait()
+    assert found.estimate("one").tasks == 10
+    assert found.differences()[0][1].same == 10
+
+
+@pytest.mark.parametrize(
+    ("cluster", "problem"),
+    [
+        ("document", "case '0' has no field 'document'; cluster= needs one for each case"),
+        (lambda case: None, "case '0' has no cluster"),
+        (lambda case: case["nothing"], "cluster= failed for case '0': KeyError: 'nothing'"),
+        (lambda case: [1], r"must be a text or a number, not \[1\]"),
+        (lambda case: math.nan, "must be a text or a number, not nan"),
+        (3, "cluster"),
+        (True, "cluster"),
+    ],
+)
+def test_clusters_that_are_none_are_refused_before_anything_begins(path, make, cluster, problem):
+    asked: list[str] = []
+    with pytest.raises(UsageError, match=problem):
+        experiment(make.products(2), make.multiplier(path, asked), cluster=cluster)
+    assert not asked
+
+
+def test_one_cluster_tells_nothing_about_others(path, make):
+    agents = {"one": make.multiplier(path), "two": make.multiplier(path, wrong=("x",))}
+    found = experiment(grouped(4), agents, score=lambda r, c: len(r.answer) / 7, cluster="sheet").wait()
+    assert found.estimate("one").high == math.inf
+    assert "cannot tell" in repr(found)
+
+
+def test_the_runs_of_a_case_are_compared_and_nothing_is_performed(journal, make):
+    asked: list[str] = []
+    agents = {
+        "right": make.multiplier(journal, asked),
+        "wrong": make.multiplier(journal, asked, wrong=("What is 3 * 3?",)),
+    }
+    found = experiment(make.products(2), agents, score=make.right, repeats=2).wait()
+    compared = found.compare(1)
+    assert (compared.names, [result.answer for result in compared.results]) == (["right", "wrong"], ["9", "10"])
+    assert (compared.task, compared.first) == ("What is 3 * 3?", 0)
+    assert found.compare("0", repeat=1).first is None
+    assert "<table" in compared._repr_html_()
+    assert len(asked) == 8
+
+
+def test_a_comparison_takes_no_run_from_anybody(path, make):
+    found = experiment(make.products(1), make.multiplier(path), score=make.right).wait()
+    epochs = _epochs(path)
+    [result] = found.compare(0).results
+    assert _epochs(path) == epochs
+    with pytest.raises(ReadOnly, match="makes a run of its own"):
+        result.run.undo()
+    run = found["agent", 0, 0].run  # from here on, it is the run to go on with
+    assert found.compare(0).runs == [run]
+    run.close()
+
+
+def test_a_comparison_says_why_a_run_has_not_ended(path, tmp_path, make):
+    def broken(request):
+        raise RuntimeError("the host is down")
+
+    agents = {
+        "fails": Agent(broken, journal=path),
+        "waits": make.payer(path, tmp_path / "paid", times=1, approve=["pay"]),
+        "pays": make.payer(None, tmp_path / "paid", times=1),
+    }
+    found = experiment(["Pay 5."], agents, approved=True).wait()
+    reasons = [result.reason for result in found.compare(0).results]
+    assert reasons == ["RuntimeError: the host is down", "pay needs your approval", ""]
+    run = found["waits", 0, 0].run
+    run.approve()
+    run.drive()
+    assert found.compare(0).results[1].answer == "paid"
+    assert found.compare(0).results[1].reason == ""
+    run.close()
+
+
+def test_a_comparison_of_a_hostile_task_is_inert(path):
+    def model(request):
+        return "FINAL_ANSWER: \x1b[2J<script>alert(1)</script>"
+
+    found = experiment(["<i>\x1b[31m"], {"\x1b[1m<b>": Agent(model, journal=path)}).wait()
+    compared = found.compare(0)
+    assert "\x1b" not in repr(compared)
+    assert "<script>" not in compared._repr_html_()
+    assert "<i>" not in compared._repr_html_()
+
+
+@pytest.mark.parametrize(("case", "repeat"), [(None, 0), (0, None)])
+def test_a_comparison_needs_a_case_and_a_repeat(path, make, case, repeat):
+    found = experiment(make.products(1), make.multiplier(path)).wait()
+    with pytest.raises(UsageError, match="compare takes a case"):
+        found.compare(case, repeat=repeat)
+
+
+def test_a_case_without_runs_is_not_compared(path, make):
+    found = experiment(make.products(4), make.multiplier(path, delay=5), on=1)
+    with pytest.raises(UsageError, match=r"case 3 has no run of 'agent' yet: wait\(\)"):
+        found.compare(3)
+    with pytest.raises(Unknown):
+        found.compare("nine")
+    found.stop().wait(20)
+
+
+def test_of_the_repeats_of_a_case_that_went_worse_the_worst_one_is_listed(path, make):
+    agents = {"one": make.multiplier(path), "two": make.multiplier(path, wrong=("x",))}
+
+    def score(result, case):
+        return ".one." in result.run.id or not result.run.id.endswith(".1")
+
+    found = experiment(make.products(1), agents, score=score, repeats=2).wait()
+    assert [cell.repeat for cell in found.worse("two")] == [1]
 
 
 # -- stopping, and what goes on ----------------------------------------------------------------------------------------
@@ -342,9 +495,10 @@ def test_an_executor_that_loses_doubles_confuses_or_fails_changes_no_result(path
     pytest.importorskip("cloudpickle")
     file = tmp_path / "paid"
     agent = make.payer(path, str(file), times=2)
+    patience = 1.0 if kind is Losing else 60.0  # only what is lost has to be waited for
     with kind() as executor:
         found = experiment(
-            [f"Pay {n}." for n in range(12)], agent, score=lambda r, c: 1, on=executor, approved=True, patience=1.0
+            [f"Pay {n}." for n in range(12)], agent, score=lambda r, c: 1, on=executor, approved=True, patience=patience
         )
         assert found.wait(120).count("scored") == 12, repr(found)
     assert sorted(file.read_text().split()) == sorted(f"{n}.{part}" for n in range(12) for part in range(2))

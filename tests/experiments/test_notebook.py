@@ -15,7 +15,7 @@ import time
 from agentkit import Agent, Reply, experiment
 
 def model(request):
-    time.sleep(0.3)
+    time.sleep(1)
     return Reply("FINAL_ANSWER: yes")
 
 found = experiment([f"Question {n}?" for n in range(8)], Agent(model, journal="memory"), score=lambda r, c: 1, on=2)

@@ -129,6 +129,31 @@ def test_variants_of_other_tasks_are_not_compared() -> None:
         estimate([[1], [0]], clusters=["a"])
 
 
+def test_few_clusters_tell_less_than_their_variance_says_but_not_less_than_if_their_runs_agreed() -> None:
+    mixed = [[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
+    found = estimate(mixed)
+    fewest, most = wilson(7 / 12, 4), wilson(7 / 12, 12)
+    assert most[1] - most[0] < found.high - found.low <= fewest[1] - fewest[0]
+
+
+def test_any_scores_have_an_interval_around_their_mean_and_a_p() -> None:
+    random = Random(5)
+    scores: list[Callable[[], float]] = [
+        lambda: float(random.random() < 0.5),
+        lambda: random.gauss(0, 1),
+        lambda: 1.0,
+        lambda: random.choice([1e300, -1e300, 0.0]),
+    ]
+    for _ in range(ROUNDS):
+        score, count = random.choice(scores), random.choice([1, 2, 3, 9])
+        one, other = ([[score() for _ in range(random.choice([1, 3]))] for _ in range(count)] for _ in range(2))
+        for clusters in (None, [random.choice([1, "1", 2.5, ""]) for _ in one], ["all"] * count):
+            found = estimate(one, clusters=clusters)
+            assert found.low <= found.value + 1e-9 and found.value - 1e-9 <= found.high, (one, clusters)
+            assert 0 <= difference(one, other, clusters=clusters).p <= 1, (one, other, clusters)
+        assert estimate(one) == estimate(one, clusters=range(count))
+
+
 # -- simulated ---------------------------------------------------------------------------------------------------------
 
 
@@ -158,6 +183,57 @@ def test_the_interval_of_a_share_covers_the_truth(count: int, repeats: int, mean
 
     low, high = near(0.95)
     assert low <= share(covers) <= max(high, 1)
+
+
+def clustered(
+    random: Random, clusters: int, sizes: tuple[int, ...], repeats: int, mean: float = 0.6
+) -> tuple[list[list[float]], list[int]]:
+    """Return scores of tasks, and their clusters: the tasks of one are equally hard."""
+    scores, labels = list[list[float]](), list[int]()
+    for label in range(clusters):
+        chance = random.betavariate(2 * mean, 2 * (1 - mean))
+        for _ in range(random.choice(sizes)):
+            scores.append([float(random.random() < chance) for _ in range(repeats)])
+            labels.append(label)
+    return scores, labels
+
+
+@pytest.mark.parametrize(
+    ("clusters", "sizes", "repeats"), [(40, (5,), 1), (20, (5,), 3), (10, (6,), 2), (6, (10,), 1), (30, (1, 2, 6), 1)]
+)
+def test_the_interval_of_clustered_tasks_covers_the_truth(clusters: int, sizes: tuple[int, ...], repeats: int) -> None:
+    random = Random(clusters)
+
+    def covers(_: int) -> bool:
+        scores, labels = clustered(random, clusters, sizes, repeats)
+        found = estimate(scores, clusters=labels)
+        return found.low <= 0.6 <= found.high
+
+    low, high = near(0.95)
+    assert low <= share(covers) <= high
+
+
+def test_an_interval_that_takes_clustered_tasks_for_independent_ones_does_not() -> None:
+    random = Random(7)
+
+    def covers(_: int) -> bool:
+        found = estimate(clustered(random, 20, (5,), 1)[0])
+        return found.low <= 0.6 <= found.high
+
+    assert share(covers) < 0.85  # it promises 0.95
+
+
+def test_a_difference_of_clusters_that_is_not_there_is_seldom_seen() -> None:
+    random = Random(8)
+
+    def is_alarm(_: int) -> bool:
+        labels = [n // 6 for n in range(60)]
+        suits = [random.gauss(0, 1) for _ in range(10)]  # a document suits one variant better than the other
+        one = [[suits[label] + random.gauss(0, 1)] for label in labels]
+        other = [[random.gauss(0, 1)] for _ in labels]
+        return difference(one, other, clusters=labels).verdict() != "cannot tell"
+
+    assert share(is_alarm) <= near(0.05)[1]
 
 
 def test_an_interval_that_takes_runs_for_tasks_does_not() -> None:

@@ -298,3 +298,31 @@ def test_a_note_of_an_unknown_kind_is_kept(data: dict[str, Any]) -> None:
         {"id": len(later["rows"]) + 1, "run": run, "row": {"note": "news", "at": 0.0, "data": {"x": 1}}}
     )
     assert rows_of(with_new_digests(later))[-1] == Note("news", {"x": 1}, 0.0, run, len(later["rows"]))
+
+
+def test_tags_are_exported_and_come_back_as_data() -> None:
+    run = agent("one").run("How is it?", name="weather.1", tags={"experiment": "weather", "case": "1"}).run
+    data = copied(to_json(run))
+    assert data["runs"][0]["tags"] == {"experiment": "weather", "case": "1"}
+    journal = MemoryJournal()
+    loaded = agent(journal=journal).load(data)
+    assert [info.run for info in journal.runs(tags={"experiment": "weather"})] == [loaded.id]
+    assert journal.runs("weather.") == []  # a loaded run has a new name, and is not taken for the other one
+    assert "tags" not in to_json(agent("one").run("How is it?").run)["runs"][0]
+
+
+@pytest.mark.parametrize(
+    "tags", [3, ["a"], {"a": 1}, {"": "x"}, {"a": "x" * 300}, {str(n): "" for n in range(30)}, None]
+)
+def test_tags_that_are_none_are_refused_and_nothing_is_added(tags: Any) -> None:
+    data = copied(to_json(agent("one").run("How is it?").run))
+    data["runs"][0]["tags"] = tags
+    journal = MemoryJournal()
+    with pytest.raises(UsageError, match="no valid 'tags'"):
+        agent(journal=journal).load(data)
+    assert journal.runs() == []
+
+
+def test_secrets_in_tags_are_masked() -> None:
+    data = to_json(agent("one").run("How is it?", tags={"key": "sk-abcdefghijklmnopqrstuvwxyz012345"}).run)
+    assert "abcdefghijklmnop" not in json.dumps(data)

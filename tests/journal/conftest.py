@@ -49,6 +49,12 @@ def start_python():
 
 
 @pytest.fixture
+def start_forking(start_python):
+    """Start a process that forks while it holds a run; parent and child print what each of them may write."""
+    return lambda path: start_python(_FORKING, path, start_new_session=True)
+
+
+@pytest.fixture
 def run_python(start_python):
     """Run code in another process to its end, and return what it printed."""
 
@@ -117,4 +123,24 @@ from agentkit.journal.sqlite import SqliteJournal
 from agentkit.core.messages import *
 path = {path!r}
 journal = open_journal(path) if "://" in path else SqliteJournal(path)
+"""
+_FORKING = """
+import time
+journal.create(make.info())
+make.write(journal, 1)
+read, write = os.pipe()
+if os.fork() == 0:
+    report = []
+    try:
+        journal.append(Note("status", run="r1"))
+    except Fenced as error:
+        report.append(f"fenced, parent {os.getppid()} named {str(os.getppid()) in str(error)}")
+    journal.create(make.info("mine", "t2"))
+    report.append(str(journal.append(Note("status", run="mine"))))
+    report.append(str(len(journal.rows("r1"))))
+    os.write(write, "; ".join(report).encode())
+    time.sleep(60)
+    os._exit(0)
+print(os.getpid(), os.read(read, 1000).decode(), journal.append(Note("status", run="r1")), flush=True)
+sys.stdin.readline()
 """

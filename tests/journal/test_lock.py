@@ -68,30 +68,8 @@ def test_a_folder_for_locks_that_cannot_be_created_is_an_error(tmp_path):
 @pytest.mark.skipif(
     sys.version_info >= (3, 12), reason="Python warns about a fork with threads; the child process below covers it"
 )
-def test_a_forked_child_writes_nothing_for_its_parent_and_holds_no_run_after_the_parent_dies(
-    tmp_path, start_python, run_python
-):
-    code = """
-    import time
-    journal.create(make.info())
-    make.write(journal, 1)
-    read, write = os.pipe()
-    if os.fork() == 0:
-        report = []
-        try:
-            journal.append(Note("status", run="r1"))
-        except Fenced as error:
-            report.append(f"fenced, parent {os.getppid()} named {str(os.getppid()) in str(error)}")
-        journal.create(make.info("mine", "t2"))
-        report.append(str(journal.append(Note("status", run="mine"))))
-        report.append(str(len(journal.rows("r1"))))
-        os.write(write, "; ".join(report).encode())
-        time.sleep(60)
-        os._exit(0)
-    print(os.getpid(), os.read(read, 1000).decode(), journal.append(Note("status", run="r1")), flush=True)
-    sys.stdin.readline()
-    """
-    parent = start_python(code, tmp_path / "runs.db", start_new_session=True)
+def test_a_forked_child_writes_nothing_for_its_parent_and_holds_no_run_after_the_parent_dies(tmp_path, start_forking):
+    parent = start_forking(tmp_path / "runs.db")
     try:
         assert parent.stdout.readline().split(" ", 1)[1] == f"fenced, parent {parent.pid} named True; 1; 3 4\n"
         parent.kill()

@@ -358,6 +358,20 @@ def test_pruning_deletes_nothing_by_default_and_never_a_run_that_is_held(journal
         journal.prune(keep_runs=-1)
 
 
+def test_a_run_that_two_journals_prune_at_once_is_deleted_by_one_of_them(journal, make):
+    for n in range(20):
+        journal.create(make.info(f"r{n}", f"t{n}"))
+        journal.release(f"r{n}")
+    other, gone = SqliteJournal(journal.path), []
+    threads = [threading.Thread(target=lambda j=j: gone.extend(j.prune(keep_runs=0))) for j in (journal, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    other.close()
+    assert sorted(gone) == sorted(f"r{n}" for n in range(20)) and journal.runs() == []
+
+
 def test_a_turn_takes_the_same_number_of_bytes_at_any_length(journal, make):
     journal.create(make.info())
     sizes, chat = [], Chat.of("task")

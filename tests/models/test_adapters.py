@@ -163,6 +163,8 @@ def test_abilities_of_the_wrong_type_are_refused_at_once() -> None:
         Reply("x", reasoning=5),  # type: ignore[arg-type]
         Reply("x", usage=5),  # type: ignore[arg-type]
         Reply("x", usage=Usage("many")),  # type: ignore[arg-type]
+        Reply("x", usage=Usage(1, cost=float("nan"))),
+        Reply("x", usage=Usage(1, cost=float("inf"))),
         Reply("x", calls=["now"]),  # type: ignore[arg-type]
         Reply("x", calls=(Call("now", "noon"),)),  # type: ignore[arg-type]
     ],

@@ -77,7 +77,8 @@ def test_an_ended_run_is_frozen_as_what_it_is_in_a_page_that_cannot_change_outpu
     outputs.run(RUN)
     comms = notebook.value("len(__import__('comm').get_comm_manager().comms)")
     outputs.run("run")
-    outputs.run(f"from agentkit.notebook.widget import view; {greeting}; run.play(); None")
+    play = "__import__('threading').Timer(1, run.play).start()"  # after the cell, which would show it, too
+    outputs.run(f"from agentkit.notebook.widget import view; {greeting}; {play}")
     outputs.wait_for("Run paused: 0 steps")
     assert notebook.value("len(__import__('comm').get_comm_manager().comms)") == comms
 
@@ -92,7 +93,7 @@ def test_a_click_is_kept_by_the_newest_moment(notebook: Any) -> None:
 
 
 def test_a_view_that_no_page_shows_is_closed_unless_one_answers(notebook: Any) -> None:
-    notebook.run(RUN + "\nfrom agentkit.notebook import widget; widget.GONE = 0.5; shown = widget.view(run)")
+    notebook.run(RUN + "\nfrom agentkit.notebook import page, widget; page.GONE = 0.5; shown = widget.view(run)")
     notebook.run("receive = lambda kind: shown.widget._handle_custom_msg({'t': kind}, [])")
     wait = "import time; time.sleep(1.5)"
     notebook.run(f"receive('gone'); receive('shown'); {wait}")

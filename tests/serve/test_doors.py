@@ -46,10 +46,11 @@ def ask(
     type: str = "http",
     scheme: str = "",
     chunks: list[bytes] | None = None,
+    messages: list[Any] | None = None,
     guard: Guard | None = None,
     **options: Any,
 ) -> Asked:
-    """Send a request to a guard, and return what came of it."""
+    """Send a request to a guard, and return what came of it. After its `messages`, nothing arrives any more."""
     asked = Asked()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -62,13 +63,19 @@ def ask(
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"{}"})
 
-    waiting = [
-        {"type": "http.request", "body": chunk, "more_body": n + 1 < len(chunks or [b""])}
-        for n, chunk in enumerate(chunks or [b""])
-    ]
+    if type == "websocket":
+        messages = [{"type": "websocket.connect"}]
+    elif messages is None:
+        chunks = chunks or [b""]
+        messages = [
+            {"type": "http.request", "body": chunk, "more_body": n + 1 < len(chunks)} for n, chunk in enumerate(chunks)
+        ]
+    waiting = iter(messages)
 
     async def receive() -> Any:
-        return waiting.pop(0) if type == "http" else {"type": "websocket.connect"}
+        for message in waiting:
+            return message
+        await asyncio.sleep(3600)
 
     async def send(message: Any) -> None:
         asked.sent.append(message)
@@ -311,36 +318,14 @@ def test_a_body_is_not_read_if_its_client_asks_first_or_may_not_send_it() -> Non
 
 
 def test_a_client_that_leaves_within_a_body_starts_nothing() -> None:
-    guard = Guard(None, {TOKEN: "drive"})  # type: ignore[arg-type]  # it is not asked
-    sent: list[Any] = []
     messages = [{"type": "http.request", "body": b'{"task"', "more_body": True}, {"type": "http.disconnect"}]
-
-    async def receive() -> Any:
-        return messages.pop(0)
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    headers = [(b"host", b"localhost"), (b"authorization", BEARER.encode())]
-    scope = {"type": "http", "method": "POST", "path": "/runs", "query_string": b"", "headers": headers}
-    asyncio.run(guard(scope, receive, send))
-    assert sent[0]["status"] == 400
+    asked = ask(headers=LET_IN, method="POST", messages=messages)
+    assert asked.status == 400 and not asked.scopes
 
 
 def test_a_body_that_does_not_arrive_is_not_waited_for() -> None:
-    guard = Guard(None, {TOKEN: "drive"}, body_timeout=0.01)  # type: ignore[arg-type]  # it is not asked
-    sent: list[Any] = []
-
-    async def receive() -> Any:
-        await asyncio.sleep(3600)
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    headers = [(b"host", b"localhost"), (b"authorization", BEARER.encode())]
-    scope = {"type": "http", "method": "POST", "path": "/runs", "query_string": b"", "headers": headers}
-    asyncio.run(guard(scope, receive, send))
-    assert sent[0]["status"] == 408
+    asked = ask(headers=LET_IN, method="POST", messages=[], body_timeout=0.01)
+    assert asked.status == 408 and not asked.scopes
 
 
 def test_too_many_requests_are_refused_and_wrong_tokens_do_not_use_up_the_rate() -> None:

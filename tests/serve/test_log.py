@@ -385,14 +385,11 @@ def test_a_run_without_a_journal_has_its_end_too() -> None:
     assert not Log.of(run).forget()
 
 
-def test_a_log_that_nobody_reads_is_forgotten_and_read_again_from_the_journal(monkeypatch: Any) -> None:
-    monkeypatch.setattr(logs, "KEPT", 2)
-    for known in logs._READ:
-        known() and known().forget()
-    runs = [plain()[0] for _ in range(5)]
+def test_a_log_that_nobody_reads_is_forgotten_and_read_again_from_the_journal() -> None:
+    runs = [plain()[0] for _ in range(logs.KEPT + 3)]
     texts = [read_all(Log.of(run).stream()) for run in runs]
     kept = [bool(Log.of(run)._texts) for run in runs]
-    assert kept == [False, False, False, True, True]
+    assert kept == [False] * 3 + [True] * logs.KEPT
     assert not runs[0].control.scheduler.listeners or not Log.of(runs[0])._is_loaded
     assert [read_all(Log.of(run).stream()) for run in runs] == texts
 

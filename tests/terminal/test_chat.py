@@ -66,6 +66,14 @@ def wait_for(path: Path) -> None:
         time.sleep(0.01)
 
 
+def interrupt(terminal: Terminal, world: dict[str, str], message: str) -> None:
+    """Send a message, and press Ctrl-C as soon as its step has begun."""
+    terminal.until("\n>")
+    terminal.type(message)
+    wait_for(Path(world["WORLD"], "begun"))
+    terminal.ctrl("c")
+
+
 def newest() -> Any:
     return runs()[0]
 
@@ -312,10 +320,7 @@ def test_every_command_of_the_help_does_something_and_none_leaves_a_traceback(st
 
 def test_a_message_to_a_paused_run_is_for_this_run(start: Start, world: dict[str, str]) -> None:
     terminal = start()
-    terminal.until("\n>")
-    terminal.type("dawdle")
-    wait_for(Path(world["WORLD"], "begun"))
-    terminal.ctrl("c")
+    interrupt(terminal, world, "dawdle")
     terminal.until("pausing")
     Path(world["WORLD"], "go").touch()
     terminal.until("paused>")
@@ -331,10 +336,7 @@ def test_a_message_to_a_paused_run_is_for_this_run(start: Start, world: dict[str
 @pytest.mark.parametrize("what", ["think", "dawdle"])
 def test_ctrl_c_pauses_at_the_next_step_boundary(start: Start, world: dict[str, str], what: str) -> None:
     terminal = start()
-    terminal.until("\n>")
-    terminal.type(what)
-    wait_for(Path(world["WORLD"], "begun"))
-    terminal.ctrl("c")
+    interrupt(terminal, world, what)
     terminal.until("pausing: the step in progress ends first")
     Path(world["WORLD"], "go").touch()
     terminal.until(">")
@@ -348,10 +350,7 @@ def test_ctrl_c_pauses_at_the_next_step_boundary(start: Start, world: dict[str, 
 @pytest.mark.parametrize("what", ["think", "dawdle"])
 def test_ctrl_c_twice_ends_the_conversation_and_nothing_is_lost(start: Start, world: dict[str, str], what: str) -> None:
     terminal = start()
-    terminal.until("\n>")
-    terminal.type(what)
-    wait_for(Path(world["WORLD"], "begun"))
-    terminal.ctrl("c")
+    interrupt(terminal, world, what)
     terminal.until("pausing")
     terminal.ctrl("c")
     assert terminal.end() == 130

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from elsewhere import driven_elsewhere
 from hostile_text import raw_characters, texts
 from talking import ESCAPES, Terminal
 
@@ -205,3 +206,92 @@ def test_a_disk_that_cannot_be_written_is_enough(home: Path) -> None:
         for path in (home, *home.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
     assert os.access(home, os.W_OK)
+
+
+# -- what is asked of another process, and the list of runs ------------------------------------------------------------
+
+
+def test_lines_that_are_typed_while_a_run_is_watched_ask_the_process_that_holds_it() -> None:
+    with driven_elsewhere("sqlite", pace=0.1) as other:
+        terminal = Terminal("watch", other.id)
+        terminal.until("look()")
+        terminal.type("dance \x1b[31m")
+        terminal.until("unknown wish")
+        terminal.type("")
+        terminal.type("inject Look in the attic.")
+        terminal.until("asked to send a message to the model")
+        terminal.until("+ injected: Look in the attic.")
+        terminal.type("pause")
+        terminal.until("asked to pause")
+        terminal.until("! the run is paused")
+        terminal.ctrl("d")  # no line comes any more, and the watch goes on
+        assert other.tell("run.play()") == "running"
+        terminal.until("look()")
+        terminal.ctrl("c")
+        assert terminal.end() == 130
+
+
+def test_a_command_asks_the_process_that_holds_a_run_in_a_file() -> None:
+    def ask(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "agentkit", "wish", *arguments]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    with driven_elsewhere("sqlite") as other:
+        done = ask(other.id[:6], "pause", "lunch", "--author", "Ada")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"asked process {other.pid} on ") and done.stdout.endswith(" to pause\n")
+        with watching(other.id) as watcher:
+            assert watcher.stdout is not None
+            while "Ada asked this run to pause: lunch" not in watcher.stdout.readline():
+                pass
+            watcher.kill()
+    done = ask(other.id, "pause")
+    assert done.returncode == 1 and "no process holds run" in done.stderr and done.stderr.count("\n") == 1
+
+
+def listing(*options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "agentkit", "runs", "--follow", *options]
+    return subprocess.Popen(command, stdout=-1, stderr=-1, text=True)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_list_of_runs_is_followed_in_a_pipe_with_a_line_for_each_change(as_json: bool) -> None:
+    from agentkit.journal import open_journal
+
+    texts_of_task = " ".join(texts())
+    Agent("echo").start(texts_of_task, paused=True, tags={"who\x1b[31m": "Ada\nForged"}, name="hostile").close()
+    with driven_elsewhere("sqlite") as other, listing(*(["--json"] if as_json else [])) as list_of_runs:
+        assert list_of_runs.stdout is not None
+        lines = [list_of_runs.stdout.readline() for _ in range(2)]
+        assert not raw_characters("".join(lines).replace("\n", ""))
+        assert other.id in lines[1] and "running" in lines[1] and f"process {other.pid} on " in lines[1]
+        assert "who" in lines[1] and "Ada" in lines[1]
+        other.tell("run.pause().wait()")
+        line = list_of_runs.stdout.readline()
+        assert other.id in line and "paused" in line
+        journal: Any = open_journal("sqlite")
+        journal.delete("hostile")
+        line = list_of_runs.stdout.readline()
+        assert "hostile" in line and "deleted" in line
+        assert not as_json or json.loads(line) == {"run": "hostile", "status": "deleted"}
+        list_of_runs.send_signal(signal.SIGINT)
+        rest, error = list_of_runs.communicate(timeout=30)
+    assert (list_of_runs.returncode, error, rest) == (130, "", "")
+
+
+def test_the_list_of_runs_is_drawn_again_in_a_terminal_and_fits() -> None:
+    for number in range(60):
+        Agent("echo").start(f"{number} {' '.join(texts())[:2000]}", paused=True, name=f"run-{number}").close()
+    terminal = Terminal("runs", "--follow", columns=80)
+    terminal.until("60 runs, 24 of them not shown; Ctrl-C ends this")
+    run = Agent("echo").start("one more", paused=True, name="one-more")
+    terminal.until("61 runs, 25 of them not shown")
+    terminal.ctrl("c")
+    assert terminal.end() == 130
+    run.close()
+    pictures = terminal.raw.split("\x1b[H")[1:]
+    assert len(pictures) >= 2 and "one-more" in pictures[-1] and "one-more" not in pictures[0]
+    for picture in pictures:
+        lines = ESCAPES.sub("", picture).replace("\r", "").split("\n")
+        assert len(lines) <= 40 and all(len(line) <= 80 for line in lines)
+        assert not raw_characters("".join(lines).replace("^C", ""))

@@ -127,6 +127,72 @@ def test_what_cannot_be_asked_is_refused_with_a_sentence(view: View) -> None:
     assert model.calls == 2
 
 
+def test_trials_to_the_end_are_priced_first_and_ask_before_a_tool_may_act(view: View) -> None:
+    viewed, model = sent(view, asks("hi"), "Fine.", asks("bye"), "Bye.")
+    entry = viewed.run[1].id
+    data = viewed.execute("trials", entry=entry, times=2)
+    assert (data["times"], data["ended"], data["left"], data["outcomes"]) == (2, 0, 2, [])
+    assert data["price"].startswith("2 trials to the end, together about 4 calls of scripted: about 400 tokens")
+    assert data["asks"] == (
+        "2 runs may call send (irreversible), each as often as its model asks, beyond the calls whose results are on "
+        "record. Without them, a trial that asks for one waits there."
+    )
+    with pytest.raises(LookupError, match="may call send"):
+        viewed.execute("make_trials", entry=entry, times=2, approved=None)
+    assert model.calls == 2 and CALLED == ["hi"]
+    data = viewed.execute("make_trials", entry=entry, times=2, approved=False)
+    assert sum(outcome["count"] for outcome in data["outcomes"]) == data["ended"] == 2 and CALLED == ["hi"]
+    assert [outcome["text"].partition(":")[0] for outcome in data["outcomes"]][-1] == "waiting"
+    assert viewed.execute("trials", entry=entry, times=None)["recorded"] == 2
+
+
+def test_a_bar_of_trials_opens_the_run_that_ended_so(view: View) -> None:
+    viewed = view(Agent(Scripted(["Heads.", "Tails.", "Tails."]), journal="memory").run("Toss.").run)
+    entry = viewed.run[1].id
+    data = viewed.execute("make_trials", entry=entry, times=2, approved=None)
+    (bar,) = data["outcomes"]
+    assert (bar["text"], bar["count"], round(bar["low"], 2), data["happened"]) == ("Tails.", 2, 0.34, "Heads.")
+    viewed.execute("open_trial", entry=entry, trial=bar["trial"])
+    (opened,) = viewed.screen.shown
+    assert (opened.status, opened.answer, viewed.run.answer) == ("done", "Tails.", "Heads.")
+    with pytest.raises(LookupError, match="there is no trial 99"):
+        viewed.execute("open_trial", entry=entry, trial=99)
+
+
+def test_trials_are_shown_as_python_has_scored_them_last(view: View) -> None:
+    viewed = view(Agent(Scripted(["Heads.", "Tails.", "Heads."]), journal="memory").run("Toss.").run)
+    entry = viewed.run[1].id
+
+    def heads(result: Any, case: Any) -> bool:
+        return bool(result.answer == "Heads.")
+
+    viewed.run.resample(1, times=2, until="end", score=heads).go()
+    data = viewed.execute("trials", entry=entry, times=2)
+    assert {outcome["text"] for outcome in data["outcomes"]} == {"score 1: Heads.", "score 0: Tails."}
+    assert data["score"].startswith("Score 0.500 [") and data["left"] == 0
+
+
+def test_the_view_stops_trials_whoever_began_them(view: View) -> None:
+    called, bell = threading.Event(), threading.Event()
+
+    def late(request: Request) -> str:
+        called.set()
+        bell.wait(30)
+        return "Late."
+
+    viewed = view(Agent(Scripted(["Heads.", "Tails.", late]), journal="memory").run("Toss.").run)
+    trials, entry = viewed.run.resample(1, times=4, until="end"), viewed.run[1].id
+    thread = threading.Thread(target=trials.go, kwargs={"on": 1}, daemon=True)
+    thread.start()
+    assert called.wait(10)
+    viewed.until(lambda: viewed.screen.head["asking"] == {trials.key: 3})
+    viewed.execute("stop_trials", entry=entry)
+    thread.join(20)
+    viewed.until(lambda: viewed.screen.head["asking"] == {})
+    bell.set()
+    assert viewed.execute("trials", entry=entry, times=4)["ended"] == 1
+
+
 def test_the_temperature_is_that_of_the_run_and_only_for_models_that_take_one(view: View) -> None:
     model = Scripted(["One.", "Two."], abilities=Abilities(temperature=True))
     viewed = view(Agent(model, journal="memory", settings={"temperature": 1}).start("Count.", paused=True))

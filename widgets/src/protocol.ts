@@ -343,6 +343,11 @@ export interface Head {
   error: { type: string; text: string } | null;
   /** Why nothing about the run can be changed; "" if it can. */
   read_only: string;
+  /**
+   * Of a run that is only looked at: the process that holds it, its status there, and what that process was asked to do
+   * and has not done yet ("" if nothing); null if no other process holds it.
+   */
+  held?: { by: string; status: Status; asked: string } | null;
   answer: string | null;
   pending: PendingStep[];
   where: EngineFrame[];
@@ -594,6 +599,16 @@ export type Command =
   /** Ask for a thought until there are `times` replies, or until it is stopped: only the model is called. */
   | { cmd: "resample"; entry: number; times: number }
   | { cmd: "stop_resample"; entry: number }
+  /** The same for the ends of the run: forks that ask for a thought again and go on from there. Nothing is done. */
+  | { cmd: "trials"; entry: number; times: number | null }
+  /**
+   * Make trials until there are `times` of them. `approved` says whether they may call tools that act on the world; null
+   * is refused if there are such tools.
+   */
+  | { cmd: "make_trials"; entry: number; times: number; approved: boolean | null }
+  | { cmd: "stop_trials"; entry: number }
+  /** Show the run of a trial beside this one. */
+  | { cmd: "open_trial"; entry: number; trial: number }
   | { cmd: "compare"; branch: number };
 
 export type CommandName = Command["cmd"];
@@ -648,6 +663,10 @@ interface Results {
   samples: Samples;
   resample: Samples;
   stop_resample: null;
+  trials: Trials;
+  make_trials: Trials;
+  stop_trials: null;
+  open_trial: { run: string; forecast: string };
   compare: Comparison;
 }
 
@@ -799,6 +818,28 @@ export interface Samples {
   /** How many other outcomes there are. */
   more: number;
   /** What the run says, if no reply does; else "". */
+  happened: string;
+  own_temperature?: number | null;
+}
+
+/** How the run ends if a thought is asked again and the run goes on from there. */
+export interface Trials {
+  /** Identifies the thought, and what is asked there. */
+  question: string;
+  /** How many trials were wanted, how many of them have ended, and how many are recorded in all. */
+  times: number;
+  ended: number;
+  recorded: number;
+  /** How many are left to make or to score, and what that will probably cost, in words. */
+  left: number;
+  price: string;
+  /** What a person has to allow before, because tools may act on the world; else "". */
+  asks: string;
+  /** The mean score, in words; "" if the trials are not scored. */
+  score: string;
+  /** The most frequent first, each with the bounds of its share; `trial` is one that ended so. */
+  outcomes: { text: string; count: number; low: number; high: number; happened: boolean; trial: number }[];
+  more: number;
   happened: string;
   own_temperature?: number | null;
 }

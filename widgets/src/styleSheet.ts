@@ -1,11 +1,9 @@
 /** The style sheet, once in each document or shadow tree that contains a view. */
 
-import css from "./style.css?inline";
-
 const sheets = new WeakMap<Document, CSSStyleSheet>();
 
-/** Apply the style sheet to the tree that an element is in. */
-export function addStyle(el: Element): void {
+/** Apply the style sheet of this module to the tree that an element is in. */
+export function addStyle(el: Element, css: string): void {
   const root = el.getRootNode() as Document | ShadowRoot;
   if (!root.adoptedStyleSheets) return;
   const { ownerDocument } = el;

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 /** From the ground up: a module imports only from its own folder, or from those listed before it. */
 const FOLDERS = [
   "protocol",
+  "tableProtocol",
   "jsx",
   "notebook",
   "moments",
@@ -13,7 +14,11 @@ const FOLDERS = [
   "cards",
   "panels",
   "view",
+  "table",
+  "widget",
   "index",
+  "tableIndex",
+
   "loader",
 ];
 

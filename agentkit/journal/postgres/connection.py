@@ -69,7 +69,7 @@ class Connections:
     def one(self) -> Iterator[psycopg.Connection]:
         """Yield a connection of the pool, for one thread.
 
-        Raises `ConnectionLost` if there is none or it is lost meanwhile, and `JournalError` if the server says no.
+        Raises `ConnectionLost` if there is none or it is lost meanwhile, and `JournalError` if the server refuses.
         """
         import psycopg
         from psycopg_pool import PoolTimeout

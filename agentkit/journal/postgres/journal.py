@@ -31,13 +31,14 @@ from agentkit.errors import (
     UsageError,
 )
 from agentkit.inert import inert
+from agentkit.journal import retention
 from agentkit.journal.chain import Chain
-from agentkit.journal.entries import NO_TAGS, WISHES, Note, Row, RunInfo, Tail, Wish, check_name
+from agentkit.journal.entries import NO_TAGS, Note, Row, RunInfo, Tail, Wish, check_name, left_by
 from agentkit.journal.listing import info_of, line_of, plain, sound_notes
 from agentkit.journal.postgres import schema, statements
 from agentkit.journal.postgres.connection import ConnectionLost, Connections
 from agentkit.journal.postgres.pulse import Pulse
-from agentkit.journal.retention import outdated
+from agentkit.journal.wishes import Listeners, checked_wish, nobody_holds
 from agentkit.journal.writer import Writer
 
 if TYPE_CHECKING:
@@ -109,9 +110,9 @@ class PostgresJournal:
         self._claims: dict[str, _Claim] = {}
         self._trees: dict[int, _Tree] = {}
         self._left: dict[str, str] = {}  # run -> its holder: the process that this one was forked from
-        self._listeners: weakref.WeakValueDictionary[str, Callable[[Wish], object]] = weakref.WeakValueDictionary()
+        self._listeners = Listeners()
         self._guard = threading.RLock()
-        self._pulse = Pulse(self.connections, lease, self._held, self._pass_on)
+        self._pulse = Pulse(self.connections, lease, self._held, self._listening, self._pass_on)
         try:
             self.connections.do(self._prepare)
         except BaseException:
@@ -162,6 +163,9 @@ class PostgresJournal:
         def add(connection: psycopg.Connection) -> int:
             while True:
                 connection.execute(statements.TREE, (values["tree"],))
+                is_new = info.run == info.tree and connection.execute(statements.TAKEN, (info.run,)).fetchone() is None
+                if is_new and connection.execute(statements.LEFT, values).fetchone() is not None:
+                    raise UsageError(left_by(info.run))
                 if (row := connection.execute(statements.CREATE, values).fetchone()) is not None:
                     return int(row[0])
                 taken = connection.execute(statements.TAKEN, (info.run,)).fetchone()
@@ -231,6 +235,10 @@ class PostgresJournal:
         """Return the runs that this process holds, with the tokens of their claims."""
         with self._guard:
             return {run: claim.token for run, claim in self._claims.items()}
+
+    def _listening(self) -> dict[str, str]:
+        """Return the runs that this process holds and listens for; wishes for others wait until somebody listens."""
+        return {run: token for run, token in self._held().items() if run in self._listeners}
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
@@ -340,7 +348,7 @@ class PostgresJournal:
     def _settle(self, run: str, claim: _Claim, statement: str, values: dict[str, Any]) -> None:
         """Execute a statement about a run that this process holds, with all its rows on the disk of the server."""
         tree = claim.tree
-        probe = _Sent(run, claim.epoch, claim.seq, 0.0, "")  # is no row
+        probe = _Sent(run, claim.epoch, claim.seq, 0.0, "")  # not a row
 
         def settle(connection: psycopg.Connection) -> None:
             known = {"run": run, "epoch": claim.epoch, "lease": self._lease, **values}
@@ -434,6 +442,7 @@ class PostgresJournal:
         found = []
         for *line, is_held in connection.execute(statements.LIST + where, values):
             info = info_of(*line)
+            info.holder = info.holder if is_held else ""
             if info.status == "running" and not is_held:
                 info.status = "interrupted"
             found.append(info)
@@ -453,18 +462,15 @@ class PostgresJournal:
         Raises `Unknown`, and `UsageError` if nobody holds the run, so that this process can do it itself.
         """
         self._refuse_if_read_only()
-        if wish.what not in WISHES:
-            raise Unknown("wish", wish.what, WISHES)
-        if not wish.author or (wish.what == "inject" and not wish.text.strip()):
-            raise UsageError("a wish needs an author, and one to inject a message needs a text")
+        wish = checked_wish(wish)
         values = {"run": _text(wish.run), "what": wish.what, "lease": self._lease}
-        values |= {"text": _text(secrets.mask(wish.text)), "author": _text(secrets.mask(wish.author))}
+        values |= {"text": _text(wish.text), "author": _text(wish.author)}
 
         def ask(connection: psycopg.Connection) -> None:
             if connection.execute(statements.WISH, values).fetchone() is None:
                 if connection.execute(statements.STATE, (values["run"],)).fetchone() is None:
                     raise self._unknown(connection, wish.run)
-                raise UsageError(f"no process holds run {wish.run}; resume it here")
+                raise nobody_holds(wish.run)
 
         self.connections.do(ask)
 
@@ -473,20 +479,16 @@ class PostgresJournal:
 
         `listener` is called in a thread of its own, as long as the caller keeps it.
         """
-        self._listeners[run] = listener
+        self._listeners.add(run, listener)
 
     def _pass_on(self, wishes: list[tuple[Wish, int]]) -> None:
         """Pass on wishes that were made under the present claims, in order."""
+        self._listeners.tell_soon(wishes, self._epoch)
+
+    def _epoch(self, run: str) -> int | None:
         with self._guard:
-            due = [
-                (wish, listener)
-                for wish, epoch in wishes
-                if (claim := self._claims.get(wish.run)) is not None
-                and claim.epoch == epoch
-                and (listener := self._listeners.get(wish.run)) is not None
-            ]
-        for wish, listener in due:
-            listener(wish)
+            claim = self._claims.get(run)
+            return claim.epoch if claim is not None else None
 
     def delete(self, run: str) -> None:
         """Delete a run that is not held; the rows of its tree are deleted with the last run of the tree.
@@ -501,6 +503,7 @@ class PostgresJournal:
             with connection.transaction():
                 row = connection.execute(statements.DELETE, {"run": _text(run), "lease": self._lease}).fetchone()
                 if row is not None:
+                    connection.execute(statements.DELETE_WISHES, (_text(run),))
                     connection.execute(statements.LOCK_TREE, row)
                     if connection.execute(statements.IS_USED, row).fetchone() is None:
                         connection.execute(statements.DELETE_ROWS, row)
@@ -520,12 +523,7 @@ class PostgresJournal:
 
         Runs that are held are kept. Without arguments nothing is deleted.
         """
-        gone = []
-        for run in outdated(self.runs(), keep_days, keep_runs):
-            with contextlib.suppress(JournalInUse, Unknown):
-                self.delete(run)
-                gone.append(run)
-        return gone
+        return retention.prune(self, keep_days, keep_runs)
 
     def close(self) -> None:
         """Release all runs, and close the connections."""
@@ -573,7 +571,8 @@ class PostgresJournal:
         self._claims.clear()
         self._trees.clear()
         self._guard = threading.RLock()
-        self._pulse = Pulse(self.connections, self._lease, self._held, self._pass_on)
+        self._listeners = Listeners()
+        self._pulse = Pulse(self.connections, self._lease, self._held, self._listening, self._pass_on)
 
 
 def _unpacked(url: str, timeout: float, lease: float, mask: Any, read_only: bool) -> PostgresJournal:

@@ -3,7 +3,7 @@
 A run is free if the lease in its row is over, or if no session holds the lock whose number is in the row. A pooler of
 connections gives a client no session of its own; behind one there are no locks, and the lease counts alone. Notices
 are sent together, apart from the rows: a notice in the transaction of a row would make all writers of the server wait
-for each other. A notice only says which tree has new rows; whoever misses it looks by itself a little later.
+for each other. A notice only says which tree has new rows; a process that misses it looks by itself a little later.
 """
 
 from __future__ import annotations
@@ -36,7 +36,12 @@ _RENEW = """
 UPDATE agentkit.runs SET until = clock_timestamp() + make_interval(secs => %(lease)s), session = %(session)s
 WHERE run = ANY(%(runs)s) AND token = ANY(%(tokens)s)
 """
-_TAKE = "DELETE FROM agentkit.wishes WHERE run = ANY(%s) RETURNING n, epoch, run, what, text, author"
+_TAKE = """
+DELETE FROM agentkit.wishes AS w USING agentkit.runs AS r
+WHERE w.run = r.run AND r.run = ANY(%s) AND r.token = ANY(%s)
+RETURNING w.n, w.epoch, w.run, w.what, w.text, w.author
+"""
+"""Takes wishes only under the present claim: a process that sleeps while another takes its run over takes none."""
 _UNSYNCED = "SELECT set_config('synchronous_commit', 'off', true)"
 _NOTIFY = f"SELECT pg_notify('{CHANNEL}', tree::text) FROM unnest(%s::bigint[]) AS tree"
 
@@ -45,8 +50,9 @@ class Pulse:
     """The sign of life of this process in the database that `connections` lead to.
 
     A thread connects when it is first needed, and again when the connection was lost. `held` returns the runs that this
-    process holds and the tokens of their claims; the leases are renewed three times in each `lease`. `pass_on` is given
-    what others wish of these runs, each with the epoch of the claim that it was meant for.
+    process holds and the tokens of their claims; the leases are renewed three times in each `lease`. `listening`
+    returns those of them of which somebody listens to wishes, and `pass_on` is given what others wish of these, each
+    with the epoch of the claim that it was meant for; it must return quickly.
     """
 
     def __init__(
@@ -54,10 +60,11 @@ class Pulse:
         connections: Connections,
         lease: float,
         held: Callable[[], dict[str, str]],
+        listening: Callable[[], dict[str, str]],
         pass_on: Callable[[list[tuple[Wish, int]]], None],
     ) -> None:
         self._connections, self._lease, self._held = connections, lease, held
-        self._pass_on = pass_on
+        self._listening, self._pass_on = listening, pass_on
         self._look_at = 0.0
         self._session = 0
         self._connected = threading.Event()
@@ -133,11 +140,10 @@ class Pulse:
         if time.monotonic() < self._look_at:
             return
         self._look_at = time.monotonic() + _LOOK
-        if held := self._held():
-            found = sorted(connection.execute(_TAKE, (list(held),)).fetchall())
+        if listening := self._listening():
+            found = sorted(connection.execute(_TAKE, (list(listening), [*listening.values()])).fetchall())
             if found:
-                wishes = [(Wish(*wish), epoch) for _, epoch, *wish in found]
-                threading.Thread(target=self._pass_on, args=(wishes,), name="agentkit-wishes", daemon=True).start()
+                self._pass_on([(Wish(*wish), epoch) for _, epoch, *wish in found])
 
     def _send(self, connection: psycopg.Connection) -> None:
         changed = [self._changed.pop() for _ in range(len(self._changed))]

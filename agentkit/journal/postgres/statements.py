@@ -63,6 +63,8 @@ ON CONFLICT (run) DO NOTHING
 RETURNING tree
 """
 
+LEFT = "SELECT 1 FROM agentkit.runs JOIN agentkit.trees ON id = tree WHERE name = %(run)s AND run <> %(run)s LIMIT 1"
+
 TAKEN = "SELECT tree, token FROM agentkit.runs WHERE run = %s"
 
 _LIVE = f"""
@@ -89,7 +91,7 @@ RETURNING r.tree, r.epoch, r.seq
 HOLDER = "SELECT tree, epoch, seq, token, holder FROM agentkit.runs WHERE run = %s"
 
 LIST = f"""
-SELECT r.run, r.status, r.updated, r.info, t.name, t.number, r.at, {HELD}
+SELECT r.run, r.status, r.updated, r.info, t.name, r.holder, t.number, r.at, {HELD}
 FROM agentkit.runs AS r JOIN agentkit.trees AS t ON t.id = r.tree
 """
 
@@ -125,6 +127,9 @@ WHERE q.run = %(run)s ORDER BY r.number
 """
 
 DELETE = f"DELETE FROM agentkit.runs AS r WHERE r.run = %(run)s AND NOT {HELD} RETURNING r.tree"
+
+DELETE_WISHES = "DELETE FROM agentkit.wishes WHERE run = %s"
+"""Another run of this name must not be asked what was asked of this one."""
 
 LOCK_TREE = "SELECT FROM agentkit.trees WHERE id = %s FOR UPDATE"
 

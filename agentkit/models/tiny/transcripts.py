@@ -548,28 +548,18 @@ def dates(w: Writer) -> None:
             answer = f"{start} is a {value}."
         case "today":
             tool, arguments, value = TODAY, {}, rng.choice((w.date(), *WEEKDAYS))
-            purpose, question = (
-                "the date of today",
-                rng.choice(
-                    ("What day is it today?", "What is the date today?", "Which date is it?", "What is today's date?")
-                ),
+            purpose = "the date of today"
+            question = rng.choice(
+                ("What day is it today?", "What is the date today?", "Which date is it?", "What is today's date?")
             )
             answer = f"Today is {value}."
         case _:
             clock = f"{rng.randint(0, 23):02}:{rng.randint(0, 59):02}"
             tool, arguments = NOW, {}
-            value = rng.choice(
-                (
-                    clock,
-                    json.dumps(
-                        {"date": w.date(), "time": f"{clock}:{rng.randint(0, 59):02}", "weekday": rng.choice(WEEKDAYS)}
-                    ),
-                )
-            )
-            purpose, question = (
-                "the time",
-                rng.choice(("What time is it?", "What is the time?", "How late is it now?", "Tell me the time.")),
-            )
+            now = {"date": w.date(), "time": f"{clock}:{rng.randint(0, 59):02}", "weekday": rng.choice(WEEKDAYS)}
+            value = rng.choice((clock, json.dumps(now)))
+            purpose = "the time"
+            question = rng.choice(("What time is it?", "What is the time?", "How late is it now?", "Tell me the time."))
             answer = f"The time is {value}."
     w.offer(tool)
     w.ask(question)

@@ -1,12 +1,15 @@
-/** Luck or skill: what a model replies when it is asked the same a number of times, as bars; each opens a run. */
+/**
+ * Luck or skill: what a model replies when it is asked the same a number of times, or how the run then ends, as bars;
+ * each opens a run.
+ */
 
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
-import { Button, TextField, ToolButton } from "../elements/controls";
+import { Button, Select, TextField, ToolButton } from "../elements/controls";
 import { Form } from "../elements/form";
 import { count, formatNumber } from "../elements/format";
 import { ErrorMessage, Meter, Note } from "../elements/text";
-import type { Samples, ThinkEntry } from "../protocol";
+import type { ThinkEntry } from "../protocol";
 import { isEnabled, isOffered } from "../state/actions";
 import type { Store } from "../state/store";
 import { useCommand, useHead, useQuery, useStore } from "../state/useStore";
@@ -19,22 +22,61 @@ interface LuckProps {
   card: ThinkEntry;
 }
 
+/** Whether only the reply counts, or how the run ends after it. */
+type Until = "thought" | "end";
+
+/** What a person has chosen; `times` is null before a number is typed, and 0 if the text is no number. */
+interface Choices {
+  until: Until;
+  setUntil: (until: Until) => void;
+  typed: string | undefined;
+  setTyped: (text: string) => void;
+  times: number | null;
+  close: () => void;
+}
+
 export function Luck(props: LuckProps): JSX.Element | null {
   const isOpen = useStore(props.view, ({ luck }) => luck === props.card.id);
   return isOpen ? <Opened {...props} /> : null;
 }
 
-function Opened({ store, view, card }: LuckProps): JSX.Element {
+function Opened(props: LuckProps): JSX.Element {
+  const { view, card } = props;
+  const [until, setUntil] = useState<Until>("thought");
+  const [typed, setTyped] = useState<string>();
+  const times = typed === undefined ? null : timesOf(typed);
+  const close = (): void => view.set({ luck: 0, focusDue: card.id });
+  const reply = useReply(props, times, until === "thought");
+  const trials = useTrials(props, times, until === "end");
+  const asked = until === "end" ? trials : reply;
+  return <Panel {...props} {...{ until, setUntil, typed, setTyped, times, close }} {...asked} />;
+}
+
+/** What is asked, what came out so far, and what can be done. */
+interface Asked {
+  value: { price: string; times: number; own_temperature?: number | null } | undefined;
+  /** How many replies or trials there are, and how many are left. */
+  done: number;
+  left: number;
+  isAsking: boolean;
+  error: string | undefined;
+  /** What is said to those who do not see the bars. */
+  said: string | undefined;
+  /** What Enter does; nothing if a person has to choose. */
+  ask: (() => void) | undefined;
+  stop: () => void;
+  buttons: { label: string; disabled: boolean; press: () => void }[];
+  shown: ComponentChildren;
+}
+
+function useReply({ store, view, card }: LuckProps, times: number | null, isChosen: boolean): Asked {
   const { spent, temperature, dialect, asking } = useHead(store);
   const canAsk = useStore(store, (s) => isEnabled(s, "luck"));
-  const mayAsk = useStore(store, (s) => isOffered(s, "change"));
-  const [typed, setTyped] = useState<string>();
   const [isSent, setSent] = useState(false);
   const [execute, refusal] = useCommand(store);
-  const times = typed === undefined ? null : timesOf(typed);
   // a reply that was asked for elsewhere, as in Python, counts too
-  const key = [times, spent.model_calls, temperature, dialect, JSON.stringify(asking)].join(" ");
-  const query = times === 0 ? null : ({ cmd: "samples", entry: card.id, times } as const);
+  const key = [isChosen, times, spent.model_calls, temperature, dialect, JSON.stringify(asking)].join(" ");
+  const query = times === 0 || !isChosen ? null : ({ cmd: "samples", entry: card.id, times } as const);
   const { value, error } = useQuery(store, key, query);
   const left = value && asking[value.question];
   const isAsking = isSent || left !== undefined;
@@ -45,10 +87,97 @@ function Opened({ store, view, card }: LuckProps): JSX.Element {
     await execute({ cmd: "resample", entry: card.id, times: times ?? value.times });
     setSent(false);
   };
-  const close = (): void => view.set({ luck: 0, focusDue: card.id });
+  return {
+    value,
+    done: value?.recorded ?? 0,
+    left: left ?? value?.calls ?? 0,
+    isAsking,
+    error: refusal || error,
+    said: value && `${count(value.replies, "reply", "replies")} so far.`,
+    ask,
+    stop: () => void execute({ cmd: "stop_resample", entry: card.id }),
+    buttons: [{ label: value?.calls ? `Make ${count(value.calls, "call")}` : "Ask", disabled: !isReady, press: ask }],
+    shown: value && value.replies > 0 && (
+      <Histogram
+        title={`${count(value.replies, "reply", "replies")}; each bar opens a run`}
+        tip="Start a second run that continues with this reply"
+        bars={value.outcomes.map((each) => ({
+          ...each,
+          id: each.entry,
+          open: () => canAsk && void view.fork(each.entry),
+        }))}
+        all={value.replies}
+        more={value.more}
+        rest={value.happened && [value.happened, "not among these replies"]}
+      />
+    ),
+  };
+}
+
+function useTrials({ store, view, card }: LuckProps, times: number | null, isChosen: boolean): Asked {
+  const { temperature, dialect, asking } = useHead(store);
+  const canAsk = useStore(store, (s) => isEnabled(s, "luck"));
+  const [isSent, setSent] = useState(false);
+  const [execute, refusal] = useCommand(store);
+  const key = [isChosen, times, temperature, dialect, isSent, JSON.stringify(asking)].join(" ");
+  const query = times === 0 || !isChosen ? null : ({ cmd: "trials", entry: card.id, times } as const);
+  const { value, error } = useQuery(store, key, query);
+  const left = value && asking[value.question];
+  const isAsking = isSent || left !== undefined;
+  const isReady = canAsk && !isAsking && times !== 0 && !!value?.left;
+  const make = async (approved: boolean | null): Promise<void> => {
+    if (!isReady) return;
+    setSent(true);
+    await execute({ cmd: "make_trials", entry: card.id, times: times ?? value.times, approved });
+    setSent(false);
+  };
+  const without = () => make(value?.asks ? false : null);
+  const label = value?.left ? `Make ${count(value.left, "trial")}` : "Try";
+  const buttons = value?.asks
+    ? [
+        { label: `${label} without these calls`, disabled: !isReady, press: without },
+        { label: `${label}, allow these calls`, disabled: !isReady, press: () => make(true) },
+      ]
+    : [{ label, disabled: !isReady, press: without }];
+  return {
+    value,
+    done: value?.ended ?? 0,
+    left: left ?? value?.left ?? 0,
+    isAsking,
+    error: refusal || error,
+    said: value && `${count(value.ended, "trial")} so far.`,
+    ask: value?.asks ? undefined : without,
+    stop: () => void execute({ cmd: "stop_trials", entry: card.id }),
+    buttons,
+    shown: value && (
+      <>
+        {value.asks && !isAsking && <Note>{value.asks}</Note>}
+        {value.ended > 0 && (
+          <Histogram
+            title={`${count(value.ended, "trial")} to the end; each bar opens a run`}
+            tip="Open a run that ended so"
+            bars={value.outcomes.map((each) => ({
+              ...each,
+              id: each.trial,
+              open: () => canAsk && void view.openTrial(card.id, each.trial),
+            }))}
+            all={value.ended}
+            more={value.more}
+            rest={value.happened && [value.happened, "no trial ended so"]}
+          />
+        )}
+        {value.score && <Note>{value.score}</Note>}
+      </>
+    ),
+  };
+}
+
+function Panel(props: LuckProps & Choices & Asked): JSX.Element {
+  const { store, view, card, until, setUntil, typed, setTyped, times, close, value, left, isAsking, buttons } = props;
+  const mayAsk = useStore(store, (s) => isOffered(s, "change"));
   return (
     <section class="ak-luck" aria-label="Luck or skill" aria-busy={isAsking}>
-      <Form label="Ask again" focusKey={card.id} onSubmit={ask} onCancel={close}>
+      <Form label="Ask again" focusKey={card.id} onSubmit={() => props.ask?.()} onCancel={close}>
         <div class="ak-buttons">
           <span>
             Ask the same
@@ -61,33 +190,39 @@ function Opened({ store, view, card }: LuckProps): JSX.Element {
               aria-invalid={times === 0}
               onInput={(event) => setTyped(event.currentTarget.value)}
             />
-            times
+            times,
+            <Select
+              aria-label="How far to go on"
+              value={until}
+              onChange={(event) => setUntil(event.currentTarget.value as Until)}
+            >
+              <option value="thought">this reply only</option>
+              <option value="end">to the end</option>
+            </Select>
           </span>
-          {mayAsk && (
-            <ToolButton
-              label={value?.calls ? `Make ${count(value.calls, "call")}` : "Ask"}
-              class="ak-primary"
-              disabled={!isReady}
-              onClick={ask}
-            />
-          )}
+          {mayAsk &&
+            buttons.map(({ label, disabled, press }, n) => (
+              <ToolButton
+                key={label}
+                label={label}
+                class={n === 0 ? "ak-primary" : ""}
+                disabled={disabled}
+                onClick={press}
+              />
+            ))}
           {mayAsk && isAsking && (
-            <ToolButton
-              label="Stop"
-              title="Stop asking; the replies so far are kept"
-              onClick={() => void execute({ cmd: "stop_resample", entry: card.id })}
-            />
+            <ToolButton label="Stop" title="Stop asking; what is there so far is kept" onClick={props.stop} />
           )}
           <ToolButton label="Close" onClick={close} />
         </div>
       </Form>
       <Note>{times === 0 ? "Enter a number from 1 to 9999." : value?.price}</Note>
       <Temperature store={store} view={view} own={value?.own_temperature} />
-      {value && isAsking && <Progress {...value} left={left ?? value.calls} />}
-      <ErrorMessage text={refusal || error} />
-      {value && value.replies > 0 && <Histogram samples={value} open={(entry) => canAsk && void view.fork(entry)} />}
+      {value && isAsking && <Progress done={props.done} left={left} />}
+      <ErrorMessage text={props.error} />
+      {props.shown}
       <p class="ak-sr-only" role="status">
-        {isAsking ? "Asking…" : value && `${count(value.replies, "reply", "replies")} so far.`}
+        {isAsking ? "Asking…" : props.said}
       </p>
     </section>
   );
@@ -98,41 +233,61 @@ function timesOf(text: string): number {
   return /^[1-9]\d{0,3}$/.test(text.trim()) ? Number(text) : 0;
 }
 
-function Progress({ recorded, left }: { recorded: number; left: number }): JSX.Element {
-  const all = recorded + left;
+function Progress({ done, left }: { done: number; left: number }): JSX.Element {
+  const all = done + left;
   return (
     <p class="ak-luck-progress">
-      <progress max={all} value={recorded} aria-label="Replies" /> {formatNumber(recorded)} of {formatNumber(all)}
+      <progress max={all} value={done} aria-label="Progress" /> {formatNumber(done)} of {formatNumber(all)}
     </p>
   );
 }
 
-function Histogram({ samples, open }: { samples: Samples; open: (entry: number) => void }): JSX.Element {
-  const { outcomes, replies, more, happened } = samples;
+interface HistogramProps {
+  title: string;
+  /** What a click on a bar does. */
+  tip: string;
+  /** `low` and `high` are the bounds of a share. */
+  bars: { id: number; text: string; count: number; low?: number; high?: number; happened: boolean; open: () => void }[];
+  all: number;
+  more: number;
+  /** What happened in the run if no bar says it, and where it is missing. */
+  rest: "" | [happened: string, missing: string];
+}
+
+function Histogram({ title, tip, bars, all, more, rest }: HistogramProps): JSX.Element {
   return (
     <figure class="ak-histogram">
-      <figcaption>{count(replies, "reply", "replies")}; each bar opens a run</figcaption>
+      <figcaption>{title}</figcaption>
       <ol>
-        {outcomes.map((outcome) => (
-          <li key={outcome.entry}>
-            <Button title="Start a second run that continues with this reply" onClick={() => open(outcome.entry)}>
+        {bars.map((bar) => (
+          <li key={bar.id}>
+            <Button title={tip} onClick={bar.open}>
               <span>
-                <code>{outcome.text}</code> {outcome.happened && <span class="ak-tag">as in the run</span>}
+                <code>{bar.text}</code> {bar.happened && <span class="ak-tag">as in the run</span>}
               </span>
-              <Meter value={outcome.count / replies} />
+              <Meter value={bar.count / all} />
               <span>
-                {formatNumber(outcome.count)} of {formatNumber(replies)}
+                {formatNumber(bar.count)} of {formatNumber(all)}
+                {bar.low !== undefined && bar.high !== undefined && (
+                  <span class="ak-muted" title="The share of such endings, with 95 % confidence">
+                    {percent(bar.low)}–{percent(bar.high)} %
+                  </span>
+                )}
               </span>
             </Button>
           </li>
         ))}
       </ol>
       {more > 0 && <Note>… and {count(more, "other outcome")}, which are rarer or as rare.</Note>}
-      {happened && (
+      {rest && (
         <Note>
-          In the run: <code>{happened}</code> (not among these replies)
+          In the run: <code>{rest[0]}</code> ({rest[1]})
         </Note>
       )}
     </figure>
   );
+}
+
+function percent(share: number): string {
+  return String(Math.round(100 * share));
 }

@@ -45,6 +45,7 @@ export function isEnabled(store: Store, action: Action): boolean {
   const { head, connectionState, ready } = store;
   if (!ready || connectionState === "lost") return false;
   if (!isOffered(store, "change")) return false;
+  const status = head.held?.status ?? head.status; // another process can be asked to pause, to stop and to be told
   const canContinue = head.pending.length > 0 && ["paused", "diverged", "failed", "stopped"].includes(head.status);
   switch (action) {
     case "step":
@@ -52,15 +53,15 @@ export function isEnabled(store: Store, action: Action): boolean {
     case "over":
       return canContinue && !(["step", "play", "step_over"] as const).some((name) => store.isExecuting(name));
     case "pause":
-      return head.status === "running" && !store.isExecuting("pause");
+      return status === "running" && !store.isExecuting("pause");
     case "stop":
-      return ["running", "pausing", "waiting"].includes(head.status) && !store.isExecuting("stop");
+      return ["running", "pausing", "waiting"].includes(status) && !store.isExecuting("stop");
     case "undo":
       return head.can.undo && !isRunning(store);
     case "redo":
       return head.can.redo && !isRunning(store);
     case "inject":
-      return head.answer === null && head.status !== "readonly";
+      return head.answer === null && status !== "readonly";
     default:
       return head.status !== "readonly";
   }

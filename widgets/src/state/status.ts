@@ -1,6 +1,6 @@
 /** The status of a run in words. */
 
-import type { Status } from "../protocol";
+import type { Head, Status } from "../protocol";
 import type { Store } from "./store";
 
 export type Tone = "active" | "idle" | "attention" | "success" | "error";
@@ -47,7 +47,15 @@ export function statusOf(store: Store): StatusText {
     return { label: "no response", tone: "error", description: "The kernel has not responded yet." };
   if (!ready) return { label: "connecting…", tone: "idle", description: "Loading the run from the kernel." };
   if (head.status === "running" && store.isExecuting("pause")) return STATUSES.pausing;
+  if (head.held) return elsewhere(head.held);
   return STATUSES[head.status] ?? { label: String(head.status), tone: "idle", description: "" };
+}
+
+/** The status of a run that another process holds. */
+function elsewhere({ by, status }: NonNullable<Head["held"]>): StatusText {
+  const { label, tone } = STATUSES[status] ?? { label: String(status), tone: "idle" };
+  const words = status === "waiting" ? "waiting for a person" : label;
+  return { label: `${words}, elsewhere`, tone, description: `Held by another process: ${by}.` };
 }
 
 /** Whether somebody drives the run at the moment, or a call is still in progress. */

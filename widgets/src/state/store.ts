@@ -6,43 +6,16 @@
  */
 
 import { errorText } from "../elements/format";
-import type {
-  Abilities,
-  Card,
-  Command,
-  CommandName,
-  FromKernel,
-  Head,
-  NotebookCell,
-  Pictures,
-  ResultOf,
-  ToKernel,
-  ViewEvent,
-} from "../protocol";
+import type { Card, Command, CommandName, FromKernel, Head, Pictures, ResultOf, ViewEvent } from "../protocol";
 import { VERSION } from "../protocol";
 import { CommandError, Connection, type ConnectionState } from "./connection";
 import { EMPTY_HEAD, EMPTY_PICTURES } from "./empty";
 import { Frames } from "./frames";
+import type { Host } from "./host";
 import { Trace } from "./trace";
 
 /** The number of cards to load at a time. */
 const PAGE_SIZE = 300;
-
-/** What the page around the view does for the store. */
-export interface Host {
-  send: (message: ToKernel) => void;
-  can: Abilities;
-  /** Insert cells below the view. Return how many were inserted. */
-  insert: (cells: NotebookCell[]) => number;
-  /** Replace the outputs of a moment. Return how many were replaced. */
-  setMoment: (moment: number, data: { [mime: string]: string }) => number;
-  /** Open a view beside the notebook. Return 0 if that is impossible. */
-  dock: () => number;
-  /** Whether the run is to be seen in this page. */
-  isShown: () => boolean;
-  /** Whether the kernel is known to be busy. */
-  isKernelBusy?: () => boolean;
-}
 
 /** The part of a reply that has arrived so far. */
 export interface PartialReply {
@@ -112,7 +85,7 @@ export class Store {
 
   /** Send a command. Return its result, or reject with a `CommandError`. */
   execute<C extends Command>(command: C): Promise<ResultOf<C>> {
-    return this.connection.execute(command);
+    return this.connection.execute<ResultOf<C>>(command);
   }
 
   /** Whether a command of this name is unanswered. */

@@ -299,6 +299,12 @@ export class ViewState implements State {
     const fork = await this.execute({ cmd: "fork", entry });
     if (fork) this.notify(`The fork is shown below this run. ${fork.forecast ?? ""}`);
   }
+
+  /** Open the run of a trial that began again at an entry. */
+  async openTrial(entry: number, trial: number): Promise<void> {
+    const opened = await this.execute({ cmd: "open_trial", entry, trial });
+    if (opened) this.notify(`The trial is shown below this run. ${opened.forecast ?? ""}`);
+  }
 }
 
 /** What opens something that a presentation does not show. */

@@ -14,7 +14,7 @@ import type { ViewState } from "../state/viewState";
 
 export function MessageBox({ store, view }: { store: Store; view: ViewState }): JSX.Element | null {
   const requests = useStore(view, (v) => v.messageBox);
-  const { injections } = useHead(store);
+  const { injections, held } = useHead(store);
   const mayChange = useStore(store, (s) => isOffered(s, "change"));
   if (!(requests && mayChange) && !injections.length) return null;
   return (
@@ -32,7 +32,7 @@ export function MessageBox({ store, view }: { store: Store; view: ViewState }): 
                 </span>
               )}
               <span class="ak-text">{text}</span>
-              {!seen && mayChange && (
+              {!seen && mayChange && !held && (
                 <Button
                   class="ak-action"
                   title="Take this message back before the model sees it"

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { Button } from "../elements/controls";
 import type { Head } from "../protocol";
+import { isOffered } from "../state/actions";
 import type { ConnectionState } from "../state/connection";
 import type { Store } from "../state/store";
 import { useHead, useStore } from "../state/useStore";
@@ -39,7 +40,13 @@ export function Notices({ store, view }: { store: Store; view: ViewState }): JSX
           </span>
         </p>
       )}
-      {head.read_only && <p class="ak-notice ak-warning">This run is read-only: {head.read_only}.</p>}
+      {head.held ? (
+        <p class="ak-notice" role="status">
+          {heldElsewhere(head.held, isOffered(store, "change"))}
+        </p>
+      ) : (
+        head.read_only && <p class="ak-notice ak-warning">This run is read-only: {head.read_only}.</p>
+      )}
       {head.hold && head.status !== "running" && !head.error && <p class="ak-notice ak-warning">Paused: {head.hold}</p>}
       {head.forecast && <p class="ak-notice">{head.forecast}</p>}
       {notice && (
@@ -66,6 +73,18 @@ const CONNECTION_PROBLEMS: { [state in ConnectionState]?: string } = {
   unresponsive:
     "The kernel is not responding. It may be busy with a cell, and run your command after it, or it may have died.",
 };
+
+/** Who holds a run that is only looked at, and what that process was asked to do, or can be. */
+function heldElsewhere({ by, status, asked }: NonNullable<Head["held"]>, canAsk: boolean): string {
+  const rests = status === "running" ? "" : " Only that process can continue it.";
+  const ask = status === "running" ? "Pause, Stop and Inject ask" : "Inject asks";
+  const said = asked
+    ? `It was asked to ${asked}, and has not done so yet.`
+    : canAsk
+      ? `${ask} that process, and the run records who asked.`
+      : "";
+  return `This run is held by another process (${by}), and shown here as it goes on.${rests} ${said}`;
+}
 
 function lostKernel({ run }: Head): string {
   const advice = run ? ` What was recorded is safe: agent.resume("${run}") in a new kernel continues from there.` : "";

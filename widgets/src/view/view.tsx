@@ -73,7 +73,9 @@ export function View({ store, save }: ViewProps): JSX.Element {
   return (
     // focusable, so that a click anywhere in the view makes the shortcuts work
     <div
-      class={["ak-root", isPresenting && "ak-presenting", isPanelBelow && "ak-panel-below"].filter(Boolean).join(" ")}
+      class={["ak-root", "ak-view", isPresenting && "ak-presenting", isPanelBelow && "ak-panel-below"]
+        .filter(Boolean)
+        .join(" ")}
       ref={root}
       tabIndex={-1}
       {...SUPPRESS_SHORTCUTS}

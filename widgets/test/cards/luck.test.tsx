@@ -1,7 +1,7 @@
 import { act } from "@testing-library/preact";
 import { expect, test } from "vitest";
 import { Luck } from "../../src/cards/luck";
-import type { Head, Samples, ThinkEntry } from "../../src/protocol";
+import type { Head, Samples, ThinkEntry, Trials } from "../../src/protocol";
 import { appliesTo } from "../../src/state/actions";
 import { ViewState } from "../../src/state/viewState";
 import { type FakeKernel, fakeKernel } from "../support/fakeKernel";
@@ -156,6 +156,93 @@ test("Escape closes it and gives the focus back to the entry", async () => {
   await press(field(page), "Escape");
   expect(page.innerHTML).toBe("");
   expect(view.focusDue).toBe(thought.id);
+});
+
+const untried: Trials = {
+  question: "q2",
+  times: 20,
+  ended: 0,
+  recorded: 0,
+  left: 20,
+  price: "20 trials to the end, together about 40 calls of tiny; no price is known.",
+  asks: "",
+  score: "",
+  outcomes: [],
+  more: 0,
+  happened: "",
+};
+const tried: Trials = {
+  ...untried,
+  ended: 20,
+  recorded: 20,
+  left: 0,
+  price: "Nothing is left to try: 20 of 20 trials have ended.",
+  score: "Score 0.750 [0.531, 0.888], 95 % (Wilson), of 20 trials.",
+  outcomes: [
+    { text: "4.5", count: 15, low: 0.531, high: 0.888, happened: true, trial: 2 },
+    { text: "4.5", count: 5, low: 0.112, high: 0.469, happened: false, trial: 7 },
+  ],
+};
+
+async function toTheEnd(trials: Trials | (() => Trials), more: { [command: string]: unknown } = {}) {
+  const found = await opened(none, { trials: trials as never, ...more });
+  const select = one(found.page, "select") as HTMLSelectElement;
+  select.focus();
+  await act(() => {
+    select.value = "end";
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  await settled();
+  return found;
+}
+
+test("to the end, the price comes first, and nothing is done before the button is pressed", async () => {
+  const { page, commands } = await toTheEnd(untried, { make_trials: tried });
+  expect(page.textContent).toContain(untried.price);
+  expect(page.textContent).not.toContain(none.price);
+  expect(document.activeElement).toBe(one(page, "select"));
+  expect(commands.pop()).toEqual({ cmd: "trials", entry: thought.id, times: null });
+  await click(button(page, "Make 20 trials"));
+  expect(commands).toContainEqual({ cmd: "make_trials", entry: thought.id, times: 20, approved: null });
+});
+
+test("if tools may act on the world, a person says whether they may, and Enter does not choose", async () => {
+  const asks = "20 runs may call pay (irreversible), at most 40 times in all.";
+  const { page, commands } = await toTheEnd({ ...untried, asks }, { make_trials: tried });
+  expect(page.textContent).toContain(asks);
+  one(page, "form").dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
+  await settled();
+  expect(commands.some(({ cmd }) => cmd === "make_trials")).toBe(false);
+  await click(button(page, "Make 20 trials without these calls"));
+  expect(commands).toContainEqual({ cmd: "make_trials", entry: thought.id, times: 20, approved: false });
+  await click(button(page, "Make 20 trials, allow these calls"));
+  expect(commands).toContainEqual({ cmd: "make_trials", entry: thought.id, times: 20, approved: true });
+});
+
+test("each ending is a bar with its share and the bounds of it, and opens the run of a trial", async () => {
+  const { page, commands } = await toTheEnd(tried, { open_trial: { run: "x", forecast: "" } });
+  expect(texts(page, "li")).toEqual(["4.5 as in the run15 of 2053–89 %", "4.5 5 of 2011–47 %"]);
+  expect(page.textContent).toContain(tried.score);
+  await click(button(page, /5 of 2011/));
+  expect(commands.pop()).toEqual({ cmd: "open_trial", entry: thought.id, trial: 7 });
+});
+
+test("while trials are made, there is progress and a button that stops them", async () => {
+  const now = { ...tried, ended: 5, recorded: 9, left: 15 };
+  const { page, commands, head } = await toTheEnd(now, { stop_trials: null });
+  await act(() => head({ asking: { q2: 7 } }));
+  await settled();
+  const progress = one(page, "progress") as HTMLProgressElement;
+  expect([progress.value, progress.max]).toEqual([5, 12]);
+  expect(button(page, "Make 15 trials").getAttribute("aria-disabled")).toBe("true");
+  await click(button(page, "Stop"));
+  expect(commands.pop()).toEqual({ cmd: "stop_trials", entry: thought.id });
+});
+
+test("how a trial ended is only text", async () => {
+  const outcomes = [{ text: HOSTILE, count: 20, low: 0.8, high: 1, happened: false, trial: 0 }];
+  const { page } = await toTheEnd({ ...tried, outcomes, happened: HOSTILE, asks: HOSTILE, score: HOSTILE });
+  expectHarmless(page);
 });
 
 test("what a model wrote is only text", async () => {
