@@ -16,7 +16,7 @@ Bundle = dict[str, str]
 
 
 class LiveOutput:
-    """An output of the running cell, which shows what `bundle()` returns; nothing unless somebody watches a notebook."""
+    """An output of the running cell, which shows what `bundle()` returns; without a notebook, nothing."""
 
     def __init__(self, bundle: Callable[[], Bundle]) -> None:
         self._bundle = bundle
