@@ -58,10 +58,7 @@ def routes(hub: Hub) -> list[BaseRoute]:
         except AgentkitError as error:  # its recording is damaged
             return _page("This run cannot be shown", f"<p>{escape_html(error)}</p>", status=409)
         task = one_line(run.info().task, MAX_TASK)
-        is_here = await asyncio.to_thread(hub.here, id) is not None
-        is_held = is_here or (run.followed is not None and bool(run.followed.holder))
-        can_hold = not is_held and run.answer is None and _may_drive(request.scope)
-        return _page(task or id, _run(id, can_hold=can_hold), script="run")
+        return _page(task or id, _run(id, may_hold=_may_drive(request.scope)), script="run")
 
     async def hold(request: Request) -> Response:
         if not _may_drive(request.scope):
@@ -214,8 +211,8 @@ def _start_form(hub: Hub) -> str:
 </form>"""
 
 
-def _run(id: str, *, can_hold: bool) -> str:
-    hold = '<button id="hold">Go on with this run here</button>' if can_hold else ""
+def _run(id: str, *, may_hold: bool) -> str:
+    hold = '<button id="hold" hidden>Go on with this run here</button>' if may_hold else ""  # the script shows it
     return f"""<p class="bar">{hold}<span role="status" id="line"></span><span role="alert" id="problem"></span></p>
 <div id="views" data-run="{escape_html(id)}"></div>"""
 

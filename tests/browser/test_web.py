@@ -14,7 +14,7 @@ from browser.web import BELL, WebView, address_of, calling, shop
 from elsewhere import driven_elsewhere
 from playwright.sync_api import BrowserContext, Page, expect
 
-from agentkit import Agent, Run
+from agentkit import Agent, Run, tool
 from agentkit.serve import Server, serve
 
 pytestmark = pytest.mark.slow
@@ -365,6 +365,26 @@ def test_a_run_of_another_process_is_followed_paused_and_told_on_its_page(
         view.press("Stop")
         view.status("stopped, elsewhere")
         assert view.errors == [] and problems(page) == []
+
+
+def test_a_run_whose_process_has_died_is_continued_on_its_page(page: Page, tmp_path: Path) -> None:
+    @tool(effect="pure")
+    def look() -> str:
+        """Look."""
+        return "nothing"
+
+    path = str(tmp_path / "runs.db")
+    with driven_elsewhere(path, pace=0.3) as other, serve(Agent("offline", [look], journal=path)) as server:
+        view = WebView(page, f"{server.url}/runs/{other.id}/view?token={server.app.token}")
+        view.status("running, elsewhere")
+        go_on = page.get_by_role("button", name="Go on with this run here")
+        expect(go_on).to_have_count(0)
+        other.process.kill()
+        expect(go_on).to_be_visible()
+        go_on.click()
+        expect(go_on).to_have_count(0)
+        view.status("paused")
+        assert server.hub.here(other.id) is not None and view.errors == []
 
 
 def test_who_may_only_watch_is_offered_no_wish(page: Page, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 /** The script of a server's pages: it keeps the list of runs up to date, starts runs, and shows a run with the widget. */
 
 import type { AnyModel } from "@anywidget/types";
-import type { Traits } from "../src/protocol";
+import type { Head, Traits } from "../src/protocol";
 import { SocketModel } from "./socketModel";
 
 interface Widget {
@@ -88,7 +88,11 @@ async function showRun(views: HTMLElement): Promise<void> {
     const el = document.createElement("section");
     views.append(el);
     const url = socketUrl(`/runs/${encodeURIComponent(run)}/socket`);
-    const model = new SocketModel(url, run, sayLine, (fork) => show(fork).scrollIntoView({ block: "nearest" }));
+    const model = new SocketModel(url, run, {
+      onLine: sayLine,
+      onHead: run === views.dataset.run ? offerHold : undefined,
+      onFork: (fork) => show(fork).scrollIntoView({ block: "nearest" }),
+    });
     models.push(model);
     const widget = make();
     const props = { model: model as unknown as AnyModel<Traits & { [name: string]: unknown }>, el };
@@ -103,9 +107,15 @@ function sayLine(isOpen: boolean): void {
   say("#line", isOpen ? "" : "The connection to the server is interrupted; trying again…");
 }
 
+/** Offer to go on with the run here while it is only looked at, has not ended, and no other process holds it. */
+function offerHold({ status, held, answer }: Head): void {
+  const button = find("#hold");
+  if (button) button.hidden = status !== "readonly" || Boolean(held) || answer !== null;
+}
+
 async function hold(run: string): Promise<void> {
   const button = find<HTMLButtonElement>("#hold");
-  if (button && (await post(`/runs/${encodeURIComponent(run)}/hold`))) button.remove();
+  if (button && (await post(`/runs/${encodeURIComponent(run)}/hold`))) button.hidden = true;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
  * again for what was not answered.
  */
 
-import type { FromKernel, ToKernel, Traits } from "../src/protocol";
+import type { FromKernel, Head, ToKernel, Traits } from "../src/protocol";
 
 type Listener = (message: FromKernel) => void;
 
@@ -22,6 +22,16 @@ const GONE = 4404;
 const FIRST_WAIT = 250;
 const LAST_WAIT = 15_000;
 
+/** Who wants to know what. */
+export interface Page {
+  /** The line has been opened (true) or lost (false). */
+  onLine?: (isOpen: boolean) => void;
+  /** The state of the run apart from its entries. */
+  onHead?: (head: Head) => void;
+  /** A fork was made here. */
+  onFork?: (run: string) => void;
+}
+
 export class SocketModel {
   readonly widget_manager = {};
   comm_live = true;
@@ -32,12 +42,10 @@ export class SocketModel {
   private wait = FIRST_WAIT;
   private isClosed = false;
 
-  /** Call `onLine` whenever the line has been opened (true) or lost (false); `onFork` when a fork was made here. */
   constructor(
     private readonly url: string,
     readonly run: string,
-    private readonly onLine: (isOpen: boolean) => void = () => undefined,
-    private readonly onFork: (run: string) => void = () => undefined,
+    private readonly page: Page = {},
   ) {
     this.traits.run_id = this.traits.uid = run;
     this.open();
@@ -82,7 +90,7 @@ export class SocketModel {
     this.socket = socket;
     socket.onopen = () => {
       this.wait = FIRST_WAIT;
-      this.onLine(true);
+      this.page.onLine?.(true);
       this.emit("comm:open");
     };
     socket.onmessage = ({ data }) => this.receive(JSON.parse(String(data)));
@@ -96,13 +104,15 @@ export class SocketModel {
     }
     if (!custom) return;
     this.emit("msg:custom", custom);
+    if (custom.t === "reset") this.page.onHead?.(custom.head);
+    if (custom.t === "events") for (const event of custom.ev) if (event.k === "head") this.page.onHead?.(event.head);
     if (custom.t === "nak") this.forks.delete(custom.cid);
-    if (custom.t === "ack" && this.forks.delete(custom.cid)) this.onFork((custom.result as { run: string }).run);
+    if (custom.t === "ack" && this.forks.delete(custom.cid)) this.page.onFork?.((custom.result as { run: string }).run);
   }
 
   private closed(code: number): void {
     if (this.isClosed) return;
-    this.onLine(false);
+    this.page.onLine?.(false);
     if (code === GONE) {
       this.comm_live = false;
       this.emit("comm:close");

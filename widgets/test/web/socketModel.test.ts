@@ -90,7 +90,7 @@ test("what is sent while the line is down is lost, and never throws", () => {
 
 test("a line that was lost is opened again, less and less often, and each opening is told", () => {
   const lines: boolean[] = [];
-  const model = new SocketModel("ws://x/", "run-1", (isOpen) => lines.push(isOpen));
+  const model = new SocketModel("ws://x/", "run-1", { onLine: (isOpen) => lines.push(isOpen) });
   const opened = follow(model, "comm:open");
   Socket.last.open();
   Socket.last.close();
@@ -133,12 +133,7 @@ test("a run that the server does not have ends the model as a kernel that is gon
 
 test("a fork that was made here is shown here, and one of another page is not", () => {
   const forks: string[] = [];
-  const model = new SocketModel(
-    "ws://x/",
-    "run-1",
-    () => undefined,
-    (run) => forks.push(run),
-  );
+  const model = new SocketModel("ws://x/", "run-1", { onFork: (run) => forks.push(run) });
   Socket.last.open();
   model.send(FORK);
   Socket.last.deliver({ custom: { t: "ack", v: 1, cid: "b-1", result: { run: "theirs", forecast: "" } } });
