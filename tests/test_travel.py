@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import socket
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -13,6 +15,7 @@ from agentkit import Agent, Call, Reply, ToolBox, tool
 from agentkit.core.messages import Chat
 from agentkit.errors import UsageError
 from agentkit.journal import sqlite
+from agentkit.journal.sqlite import SqliteJournal
 from agentkit.models import Scripted
 from agentkit.models.fallback import Fallback
 from agentkit.models.ollama import Ollama
@@ -109,8 +112,33 @@ def test_several_processes_divide_a_rate_limit():
     rate_limit.share_among(4)
     try:
         limit = RateLimit(60)
-        assert limit._take() == 0
-        assert 3 < limit._take() <= 4  # a second for each of the four
+        assert asyncio.run(limit._turn()) == 0
+        assert 3 < asyncio.run(limit._turn()) <= 4  # a second for each of the four
+    finally:
+        rate_limit.share_among(1)
+
+
+def test_processes_that_have_a_place_for_it_take_turns(tmp_path):
+    def limit_of(journal):
+        return RateLimit(1, id="shared", take_turn=journal.take_turn)
+
+    async def turns(*limits):
+        return [await limit._turn() for limit in limits]
+
+    with closing(SqliteJournal(tmp_path / "runs.db")) as one, closing(SqliteJournal(tmp_path / "runs.db")) as other:
+        here, there = limit_of(one), limit_of(other)
+        first, second, again = asyncio.run(turns(here, there, there))
+    assert first == 0 and 50 < again <= second <= 60
+
+
+def test_processes_divide_a_rate_limit_while_they_cannot_take_turns(tmp_path):
+    journal = SqliteJournal(tmp_path / "runs.db")
+    journal.close()
+    rate_limit.share_among(4)
+    try:
+        limit = RateLimit(60, take_turn=journal.take_turn)
+        assert asyncio.run(limit._turn()) == 0
+        assert 3 < asyncio.run(limit._turn()) <= 4
     finally:
         rate_limit.share_among(1)
 

@@ -102,7 +102,10 @@ def _unpacked(packed: bytes) -> tuple[Agent, Any]:
     """Return an agent and a score function, the same ones for all jobs of a process."""
     import cloudpickle
 
-    agent, score = cloudpickle.loads(packed)
+    with rate_limit.arriving() as limits:
+        agent, score = cloudpickle.loads(packed)
+    for limit in limits:
+        limit.take_turn = getattr(agent.journal, "take_turn", None)
     return agent, score
 
 

@@ -9,8 +9,8 @@
 
 Each check is a function of `open_journal`, which opens an empty store at its first call. `DURABLE_CHECKS` call it
 again, and get another journal object of the same store, as another process would. `WISH_CHECKS` do, too; they are for a
-journal with the methods `wish` and `on_wish`. A check closes what it opened, and
-raises `AssertionError` if the journal does something else.
+journal with the methods `wish` and `on_wish`, and `TURN_CHECKS` for one with `take_turn`. A check closes what it
+opened, and raises `AssertionError` if the journal does something else.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from agentkit.core.messages import Call, Chat, Message, Reply, system, user
@@ -424,6 +425,21 @@ def the_list_of_runs_says_who_holds_a_run(open_journal: Callable[[], Any]) -> No
         assert [each.holder for each in other.runs()] == [""]
 
 
+def processes_share_a_rate_limit(open_journal: Callable[[], Any]) -> None:
+    """Check that of all who want a turn one gets it, and that the others are told how long to wait for the next."""
+    with _opened(open_journal) as journal, _opened(open_journal) as other:
+        assert journal.take_turn("calls of a model", 60) == 0
+        for waiting in (journal, other):
+            assert 0 < waiting.take_turn("calls of a model", 60) <= 60
+        assert other.take_turn("calls of another model", 0.01) == 0
+        time.sleep(0.02)
+        journals = (journal, other) * 4
+        with ThreadPoolExecutor(8) as pool:
+            left = list(pool.map(lambda each: each.take_turn("calls of a third", 60), journals))
+        assert left.count(0) == 1 and max(left) <= 60
+        assert journal.take_turn("calls of another model", 0.01) == 0
+
+
 CHECKS: tuple[Check, ...] = (
     rows_come_back_in_order_and_are_numbered_from_one_per_tree,
     a_fork_shares_the_tree_of_its_parent,
@@ -454,3 +470,6 @@ WISH_CHECKS: tuple[Check, ...] = (
     the_list_of_runs_says_who_holds_a_run,
 )
 """What a journal does, too, that brings wishes to the process that holds a run."""
+
+TURN_CHECKS: tuple[Check, ...] = (processes_share_a_rate_limit,)
+"""What a journal does, too, by which processes share rate limits."""

@@ -19,7 +19,8 @@ WISHES = """
 CREATE TABLE IF NOT EXISTS wishes (n INTEGER PRIMARY KEY, run TEXT NOT NULL, epoch INTEGER NOT NULL,
   what TEXT NOT NULL, text TEXT NOT NULL, author TEXT NOT NULL)
 """
-"""Older files get this table when they are opened; versions of agentkit that do not know it leave it alone."""
+RATE_LIMITS = "CREATE TABLE IF NOT EXISTS rate_limits (id TEXT PRIMARY KEY, next REAL NOT NULL)"
+"""Older files get these tables when they are opened; versions of agentkit that do not know them leave them alone."""
 
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
@@ -29,7 +30,8 @@ CREATE TABLE trees (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, sealed_ro
 CREATE TABLE runs (run TEXT PRIMARY KEY, tree INTEGER NOT NULL, epoch INTEGER NOT NULL, holder TEXT NOT NULL,
   status TEXT NOT NULL, updated REAL NOT NULL, info TEXT NOT NULL);
 CREATE TABLE rows (id INTEGER PRIMARY KEY, run TEXT NOT NULL, at REAL NOT NULL, body TEXT NOT NULL, hash BLOB NOT NULL);
-{WISHES}"""
+{WISHES};
+{RATE_LIMITS}"""
 
 
 def connect(path: Path, timeout: float) -> sqlite3.Connection:
@@ -91,8 +93,9 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     if empty:
         create_tables(db, SCHEMA)
         checkpoint(db)
-    elif not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'wishes'").fetchone():
+    elif not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'rate_limits'").fetchone():
         db.execute(WISHES)
+        db.execute(RATE_LIMITS)
 
 
 def check_format(db: sqlite3.Connection, path: Path, *, empty: bool) -> None:

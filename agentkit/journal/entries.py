@@ -239,7 +239,8 @@ class Journal(Protocol):
 
     A journal that several machines share may also have a method `open_memory()`, which returns the memory that belongs
     to it; without one, the memory is a file beside the journal, or is kept in this process. It may have `wish(wish)`,
-    which brings a `Wish` to the process that holds a run, and `on_wish(run, listener)`, which passes wishes on there.
+    which brings a `Wish` to the process that holds a run, and `on_wish(run, listener)`, which passes wishes on there;
+    and `take_turn(id, seconds)`, by which processes share a rate limit.
     """
 
     durable: bool

@@ -41,6 +41,13 @@ WHERE (SELECT epoch FROM runs WHERE run = ?2) = ?6 AND (SELECT hash FROM rows WH
 """
 """Adds a row if this process still holds the run, and if the row before it is the last one that this process knows."""
 
+_TAKE_TURN = """
+INSERT INTO rate_limits VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET next = excluded.next WHERE next IS ?3
+"""
+"""Takes a turn, unless another process has taken it since the time of the next one was read."""
+
+_DAY = 86_400.0
+
 
 @dataclass(slots=True)
 class _Claim:
@@ -328,6 +335,25 @@ class SqliteJournal:
     def _epoch(self, run: str) -> int | None:
         claim = self._claims.get(run)
         return claim.epoch if claim is not None else None
+
+    # -- rate limits -------------------------------------------------------------------------------------------------
+
+    def take_turn(self, id: str, seconds: float) -> float:
+        """Take the next turn of the rate limit `id`, whose turns are so many `seconds` apart for all processes.
+
+        Return 0, or the number of seconds until there is a turn.
+        """
+        now = time.time()
+        with self._using("NORMAL") as db:
+            row = db.execute("SELECT next FROM rate_limits WHERE id = ?", (plain(id),)).fetchone()
+            if row is not None and 0 < row[0] - now <= seconds:  # more only if the clock of the machine was set back
+                return float(row[0] - now)
+            values = plain(id), now + seconds, row[0] if row is not None else None
+            with transaction(db):
+                if row is None:
+                    db.execute("DELETE FROM rate_limits WHERE next < ?", (now - _DAY,))
+                is_mine = db.execute(_TAKE_TURN, values).rowcount == 1
+        return 0.0 if is_mine else seconds
 
     def delete(self, run: str) -> None:
         """Delete a run that is not held; the rows of its tree are deleted with the last run of the tree.

@@ -490,6 +490,24 @@ class PostgresJournal:
             claim = self._claims.get(run)
             return claim.epoch if claim is not None else None
 
+    # -- rate limits -------------------------------------------------------------------------------------------------
+
+    def take_turn(self, id: str, seconds: float) -> float:
+        """Take the next turn of the rate limit `id`, whose turns are so many `seconds` apart for all processes.
+
+        Return 0, or the number of seconds until there is a turn.
+        """
+        self._refuse_if_read_only()
+        name = _text(id)
+
+        def take(connection: psycopg.Connection) -> float:
+            if connection.execute(statements.TAKE_TURN, {"id": name, "seconds": seconds}).fetchone() is not None:
+                return 0.0
+            row = connection.execute(statements.NEXT_TURN, (name,)).fetchone()
+            return seconds if row is None else min(max(row[0], 0.001), seconds)
+
+        return self.connections.do(take)
+
     def delete(self, run: str) -> None:
         """Delete a run that is not held; the rows of its tree are deleted with the last run of the tree.
 

@@ -92,7 +92,14 @@ CREATE TABLE agentkit.wishes (
 );
 """
 
-MIGRATIONS = (_JOURNAL, _MEMORY, _WISHES)
+_RATE_LIMITS = """
+CREATE UNLOGGED TABLE agentkit.rate_limits (
+  id text PRIMARY KEY,
+  next timestamptz NOT NULL
+) WITH (fillfactor = 50);
+"""
+
+MIGRATIONS = (_JOURNAL, _MEMORY, _WISHES, _RATE_LIMITS)
 """What each version of the tables adds to the one before; version 1 is the first."""
 
 VERSION = len(MIGRATIONS)

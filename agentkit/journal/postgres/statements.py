@@ -131,6 +131,19 @@ DELETE = f"DELETE FROM agentkit.runs AS r WHERE r.run = %(run)s AND NOT {HELD} R
 DELETE_WISHES = "DELETE FROM agentkit.wishes WHERE run = %s"
 """Another run of this name must not be asked what was asked of this one."""
 
+TAKE_TURN = """
+WITH old AS (
+  DELETE FROM agentkit.rate_limits WHERE next < clock_timestamp() - interval '1 day' AND id <> %(id)s
+)
+INSERT INTO agentkit.rate_limits AS l VALUES (%(id)s, clock_timestamp() + make_interval(secs => %(seconds)s))
+ON CONFLICT (id) DO UPDATE SET next = excluded.next
+WHERE l.next NOT BETWEEN clock_timestamp() AND clock_timestamp() + make_interval(secs => %(seconds)s)
+RETURNING 0.0
+"""
+"""Takes a turn if it is time for one; the clock of the server counts."""
+
+NEXT_TURN = "SELECT extract(epoch FROM next - clock_timestamp())::float8 FROM agentkit.rate_limits WHERE id = %s"
+
 LOCK_TREE = "SELECT FROM agentkit.trees WHERE id = %s FOR UPDATE"
 
 IS_USED = "SELECT 1 FROM agentkit.runs WHERE tree = %s LIMIT 1"
