@@ -418,17 +418,19 @@ def test_the_thread_that_looks_for_wishes_is_there_only_while_a_run_is_held(tmp_
     until(lambda: not threads())
 
 
-def test_a_file_of_an_older_version_gets_the_table_and_keeps_its_runs(tmp_path: Path) -> None:
+def test_a_file_of_an_older_version_gets_the_new_tables_and_keeps_its_runs(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     run = scripted(CALL, "over", journal=str(path)).start("go", paused=True)
     run.close()
     open_journal(str(path)).close()  # type: ignore[union-attr]
     with sqlite3.connect(path) as db:
-        db.execute("DROP TABLE wishes")
+        db.executescript("DROP TABLE wishes; DROP TABLE rate_limits")
     assert [info.run for info in agentkit.runs(str(path))] == [run.id]
     again = scripted("over", journal=str(path)).resume(run.id)
     agentkit.look(run.id, journal=str(path)).inject("hello")
     until(lambda: again.trace.injections.notes)
+    with contextlib.closing(SqliteJournal(path)) as journal:
+        assert journal.take_turn("calls", 1.0) == 0
     again.close()
 
 

@@ -93,7 +93,7 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     if empty:
         create_tables(db, SCHEMA)
         checkpoint(db)
-    elif not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'rate_limits'").fetchone():
+    else:
         db.execute(WISHES)
         db.execute(RATE_LIMITS)
 
