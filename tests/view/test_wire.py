@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+import traceback
 
 import pytest
 
@@ -123,6 +124,8 @@ def test_members_are_called_in_time_while_another_thread_computes_and_looks_at_f
 def wait_until_stopped(clock: Clock) -> None:
     """Wait until a clock without members has stopped."""
     end = time.monotonic() + 5
-    while clock._thread is not None:
-        assert time.monotonic() < end
+    while (thread := clock._thread) is not None:
+        if time.monotonic() > end:
+            frame = sys._current_frames().get(thread.ident or 0)
+            pytest.fail(f"still called: {clock._members}; now at\n{''.join(traceback.format_stack(frame))}")
         time.sleep(0.01)
