@@ -7,6 +7,7 @@ second.
 from __future__ import annotations
 
 import multiprocessing
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ import cloudpickle
 from distributed import Client, LocalCluster
 from rich.console import Console
 from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from postgres_server import Server
 
 from agentkit import Act, Agent, Answer, Call, Chat, Reply, Think, experiment, tool
 from agentkit.models.base import Abilities
@@ -74,11 +78,8 @@ def on_processes(folder: str) -> Iterator[tuple[str, float]]:
         yield "Dask, 2 workers with 25 threads each", measured(Path(folder, "dask.db"), executor)[0]
 
 
-def second_call(folder: str) -> float:
-    agents = {
-        "one": Agent(Echo(), journal=Path(folder, "second.db")),
-        "two": Agent("echo", journal=Path(folder, "second.db")),
-    }
+def second_call(journal: Any) -> float:
+    agents = {"one": Agent(Echo(), journal=journal), "two": Agent("echo", journal=journal)}
     how: dict[str, Any] = {"score": lambda result, case: len(result.answer), "repeats": 3, "on": 8}
     tasks = [f"Task {n}" for n in range(60)]
     experiment(tasks, agents, **how).wait()
@@ -102,7 +103,14 @@ def main() -> None:
         console.print(table)
         for name, rate in on_processes(folder):
             console.print(f"{name}, SQLite: {rate:.1f} runs per second")
-        console.print(f"A second call over 360 finished runs in SQLite: {second_call(folder):.3f} s")
+        console.print(f"A second call over 360 finished runs in SQLite: {second_call(Path(folder, 'second.db')):.3f} s")
+        server = Server()
+        try:
+            console.print(
+                f"A second call over 360 finished runs in PostgreSQL: {second_call(server.url(server.create())):.3f} s"
+            )
+        finally:
+            server.remove()
         agent = Agent("openai:gpt-5-mini", ["math", add], journal=Path(folder, "runs.db"))
         console.print(f"An agent with two tools, pickled: {len(cloudpickle.dumps(agent)):,} bytes")
 
