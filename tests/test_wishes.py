@@ -173,15 +173,16 @@ sys.stdin.read()
 def test_wishes_to_processes_that_are_killed_are_obeyed_by_these_processes_or_by_nobody(place: str) -> None:
     """Kill the holder while a thread asks it all the time, and let another process go on, in each of many rounds."""
     dice, rounds = random.Random(18), 6 * SIZE
-    current, is_over = [0], threading.Event()
+    current, asked, is_over = [0], [0], threading.Event()
     journal: Any = open_journal(place)
 
     def ask() -> None:
         for number in itertools.count():
             if is_over.is_set():
                 return
+            asked[0] = current[0]
             with contextlib.suppress(Unknown, UsageError):  # nobody holds the run at the moment
-                journal.wish(Wish("r", "inject", f"{current[0]} {number}", "Ada"))
+                journal.wish(Wish("r", "inject", f"{asked[0]} {number}", "Ada"))
 
     held_by: dict[int, set[int]] = {}
     asking = threading.Thread(target=ask)
@@ -195,7 +196,7 @@ def test_wishes_to_processes_that_are_killed_are_obeyed_by_these_processes_or_by
                 asking.start()
             time.sleep(dice.uniform(0.2, 2.0))
             current[0] = -1 - number  # what is asked from now on may reach this process or the next one
-            time.sleep(0.05)
+            until(lambda: asked[0] == current[0])
             process.kill()
             process.wait()
         rows = journal.rows("r")[before:]
