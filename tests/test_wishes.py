@@ -50,12 +50,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "file":
         yield str(tmp_path / "runs.db")
         return
-    server = request.getfixturevalue("server")
-    url = server.url(server.emptied())
-    yield url
-    for read_only in (True, False):
-        opened: Any = open_journal(url, read_only=read_only)
-        opened.close()
+    with request.getfixturevalue("server").journal() as url:
+        yield url
 
 
 both = pytest.mark.parametrize("place", [pytest.param("file", marks=pytest.mark.slow), on_postgres], indirect=True)
@@ -469,24 +465,21 @@ def test_a_file_that_another_program_locks_delays_a_wish_and_loses_none(tmp_path
 
 @pytest.mark.slow
 def test_a_server_that_goes_and_comes_back_goes_on_with_wishes_and_followers(server: Server) -> None:
-    url = server.url(server.emptied())
-    run = scripted(CALL, CALL, "over", journal=url).start("go", paused=True)
-    seen = agentkit.look(run.id, journal=url)
-    followed(seen).watch()
-    next(run)
-    until(lambda: len(seen) == 2)
-    server.stop("immediate")
-    time.sleep(1)
-    server.start()
-    until(lambda: _asked(seen))
-    until(lambda: run.trace.injections.notes)
-    next(run)
-    until(lambda: len(seen) == 3 and not followed(seen).asked)
-    followed(seen).leave()
-    run.close()
-    for read_only in (True, False):
-        opened: Any = open_journal(url, read_only=read_only)
-        opened.close()
+    with server.journal() as url:
+        run = scripted(CALL, CALL, "over", journal=url).start("go", paused=True)
+        seen = agentkit.look(run.id, journal=url)
+        followed(seen).watch()
+        next(run)
+        until(lambda: len(seen) == 2)
+        server.stop("immediate")
+        time.sleep(1)
+        server.start()
+        until(lambda: _asked(seen))
+        until(lambda: run.trace.injections.notes)
+        next(run)
+        until(lambda: len(seen) == 3 and not followed(seen).asked)
+        followed(seen).leave()
+        run.close()
 
 
 def _asked(seen: Run) -> bool:

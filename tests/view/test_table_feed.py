@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import pytest
+from view.conftest import Person
 
 from agentkit import Agent, Call, Reply, experiment, tool
 from agentkit.models.base import Abilities
@@ -21,8 +22,6 @@ from agentkit.view.dispatcher import Dispatcher
 from agentkit.view.table import TableFeed
 from agentkit.view.table_commands import OF_TABLE
 from agentkit.view.wire import MAX_BYTES, clean
-
-TIMEOUT = 60
 
 
 class Screen:
@@ -67,8 +66,10 @@ class Screen:
         return run in self.runs
 
 
-class Shown:
+class Shown(Person):
     """An experiment, the screen that shows it, and the commands of the person in front of it."""
+
+    patience = 60.0
 
     def __init__(self, found: Any) -> None:
         self.found, self.screen = found, Screen()
@@ -77,23 +78,8 @@ class Shown:
         self.feed.hello()
         self.until(lambda: self.screen.messages)
 
-    def execute(self, cmd: str, **arguments: Any) -> Any:
-        cid = f"{cmd}-{time.monotonic()}-{random.random()}"
-        self.dispatcher.take({"t": "cmd", "v": 1, "cid": cid, "cmd": cmd, **arguments})
-        self.until(lambda: cid in self.screen.answers)
-        answer = self.screen.answers[cid]
-        if answer["t"] == "nak":
-            raise LookupError(answer["error"])
-        return answer["result"]
-
     def rows(self, **arguments: Any) -> list[dict[str, Any]]:
         return self.execute("rows", **{"first": 0, "count": 50, **arguments})["rows"]
-
-    def until(self, condition: Callable[[], Any]) -> None:
-        end = time.monotonic() + TIMEOUT
-        while not condition():
-            assert time.monotonic() < end, f"never true: {self.screen.progress}"
-            time.sleep(0.01)
 
     def until_status(self, status: str) -> None:
         self.until(lambda: self.screen.progress.get("status") == status)
