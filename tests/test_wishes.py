@@ -338,6 +338,20 @@ def test_a_run_that_nobody_holds_or_that_is_only_in_memory_cannot_be_asked(tmp_p
         seen.pause()
 
 
+def test_a_new_run_with_the_name_of_a_deleted_one_is_not_taken_for_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "runs.db")
+    scripted("over", journal=path).start("go", paused=True, name="r").close()
+    seen = agentkit.look("r", journal=path)
+    open_journal(path).delete("r")  # type: ignore[union-attr]
+    again = scripted("over", journal=path).start("stay", paused=True, name="r")
+    again.drive()
+    for _ in range(2):
+        with pytest.raises(Unknown):
+            followed(seen).catch_up()
+    assert followed(seen).has_ended and len(seen) == 1 and agentkit.look("r", journal=path).answer == "over"
+    again.close()
+
+
 def test_a_run_can_be_asked_through_another_object_of_its_own_process(tmp_path: Path) -> None:
     path = str(tmp_path / "runs.db")
     run = scripted(CALL, CALL, "over", journal=path).start("go", paused=True)
