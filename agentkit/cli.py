@@ -336,10 +336,10 @@ def list_runs(
 
 def _tags(texts: list[str] | None) -> dict[str, str]:
     """Return the tags of an option, by name. Raises `UsageError` for a text without a name."""
-    pairs = [text.partition("=") for text in texts or ()]
-    if wrong := next((name + equals for name, equals, _ in pairs if not name or not equals), None):
-        raise UsageError(f"--tag takes NAME=VALUE, such as experiment=prices, not {wrong!r}")
-    return {name: value for name, _, value in pairs}
+    for text in texts or ():
+        if text.find("=") < 1:
+            raise UsageError(f"--tag takes NAME=VALUE, such as experiment=prices, not {text!r:.100}")
+    return dict(text.split("=", 1) for text in texts or ())
 
 
 def _short(engine: str) -> str:
@@ -666,8 +666,9 @@ def check(
         typer.Option("--agent", "-a", metavar="MODULE:AGENT", help="the agent to test; without it, the recorded one"),
     ] = None,
     call: Annotated[bool, typer.Option("--call", help="call tools again that are declared pure")] = False,
-    tags: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="NAME=VALUE", help="also the runs in the journal with this tag")
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", metavar="NAME=VALUE", help="also the runs in the journal that have all these tags"),
     ] = None,
     summary: Annotated[
         Path | None, typer.Option("--summary", metavar="FILE", help="append a summary in Markdown to this file")
@@ -680,10 +681,10 @@ def check(
     """
     from agentkit.experiments.regression import replay as play
 
-    wanted = dict(each.partition("=")[::2] for each in tags or ())
-    tagged = runs(_journal(), tags=wanted) if wanted else []
-    if wanted and not tagged:
-        raise UsageError(f"no run in the journal has the tags {', '.join(tags or ())}; agentkit runs lists them")
+    tags = _tags(tag)
+    tagged = runs(_journal(), tags=tags) if tags else []
+    if tags and not tagged:
+        raise UsageError(f"no run in the journal has the tags {', '.join(tag or ())}; agentkit runs lists them")
     recordings = [*(paths or ()), *tagged]
     if not recordings:
         raise UsageError("name files or folders of exported runs, or --tag NAME=VALUE of runs in the journal")

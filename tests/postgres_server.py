@@ -14,10 +14,14 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psycopg
+
+from agentkit.journal import open_journal
 
 ROOT = Path(__file__).parents[1]
 UNPACKED = ROOT / ".venv/postgresql/root"
@@ -108,6 +112,15 @@ class Server:
         with psycopg.connect(self.url(self._shared), autocommit=True) as connection:
             connection.execute("DROP SCHEMA IF EXISTS agentkit CASCADE")
         return self._shared
+
+    @contextmanager
+    def journal(self) -> Iterator[str]:
+        """Give the URL of an empty database, and close what this process has opened as a journal there."""
+        url = self.url(self.emptied())
+        yield url
+        for read_only in (True, False):
+            opened: Any = open_journal(url, read_only=read_only)
+            opened.close()
 
     def remove(self) -> None:
         try:

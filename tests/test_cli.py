@@ -537,6 +537,13 @@ def test_a_tag_that_is_none_is_refused(wrong: str) -> None:
     assert json.loads(agentkit("runs", "--json")[1]) == []
 
 
+@pytest.mark.parametrize("command", ["run hello -m echo", "runs", "check"])
+@pytest.mark.parametrize("wrong", ["who", "=Ada"])
+def test_a_tag_without_a_name_or_a_value_is_refused_by_every_command(command: str, wrong: str) -> None:
+    code, _, error = agentkit(*command.split(), "--tag", wrong)
+    assert (code, error) == (1, f"--tag takes NAME=VALUE, such as experiment=prices, not {wrong!r}\n")
+
+
 def test_a_tag_with_control_characters_is_listed_in_one_harmless_line() -> None:
     Agent("echo", journal="sqlite").run("hello", tags={"a\nb": "\x1b[31mred\u202e"})
     listed = agentkit("runs")[1]

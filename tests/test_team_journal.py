@@ -40,11 +40,8 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def url(server: Server) -> Iterator[str]:
-    url = server.url(server.emptied())
-    yield url
-    for read_only in (True, False):
-        opened: Any = open_journal(url, read_only=read_only)
-        opened.close()
+    with server.journal() as url:
+        yield url
 
 
 @tool(effect="irreversible")

@@ -50,12 +50,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "file":
         yield str(tmp_path / "runs.db")
         return
-    server = request.getfixturevalue("server")
-    url = server.url(server.emptied())
-    yield url
-    for read_only in (True, False):
-        opened: Any = open_journal(url, read_only=read_only)
-        opened.close()
+    with request.getfixturevalue("server").journal() as url:
+        yield url
 
 
 both = pytest.mark.parametrize("place", [pytest.param("file", marks=pytest.mark.slow), on_postgres], indirect=True)
@@ -173,15 +169,16 @@ sys.stdin.read()
 def test_wishes_to_processes_that_are_killed_are_obeyed_by_these_processes_or_by_nobody(place: str) -> None:
     """Kill the holder while a thread asks it all the time, and let another process go on, in each of many rounds."""
     dice, rounds = random.Random(18), 6 * SIZE
-    current, is_over = [0], threading.Event()
+    current, asked, is_over = [0], [0], threading.Event()
     journal: Any = open_journal(place)
 
     def ask() -> None:
         for number in itertools.count():
             if is_over.is_set():
                 return
+            asked[0] = current[0]
             with contextlib.suppress(Unknown, UsageError):  # nobody holds the run at the moment
-                journal.wish(Wish("r", "inject", f"{current[0]} {number}", "Ada"))
+                journal.wish(Wish("r", "inject", f"{asked[0]} {number}", "Ada"))
 
     held_by: dict[int, set[int]] = {}
     asking = threading.Thread(target=ask)
@@ -195,7 +192,7 @@ def test_wishes_to_processes_that_are_killed_are_obeyed_by_these_processes_or_by
                 asking.start()
             time.sleep(dice.uniform(0.2, 2.0))
             current[0] = -1 - number  # what is asked from now on may reach this process or the next one
-            time.sleep(0.05)
+            until(lambda: asked[0] == current[0])
             process.kill()
             process.wait()
         rows = journal.rows("r")[before:]
@@ -341,6 +338,20 @@ def test_a_run_that_nobody_holds_or_that_is_only_in_memory_cannot_be_asked(tmp_p
         seen.pause()
 
 
+def test_a_new_run_with_the_name_of_a_deleted_one_is_not_taken_for_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "runs.db")
+    scripted("over", journal=path).start("go", paused=True, name="r").close()
+    seen = agentkit.look("r", journal=path)
+    open_journal(path).delete("r")  # type: ignore[union-attr]
+    again = scripted("over", journal=path).start("stay", paused=True, name="r")
+    again.drive()
+    for _ in range(2):
+        with pytest.raises(Unknown):
+            followed(seen).catch_up()
+    assert followed(seen).has_ended and len(seen) == 1 and agentkit.look("r", journal=path).answer == "over"
+    again.close()
+
+
 def test_a_run_can_be_asked_through_another_object_of_its_own_process(tmp_path: Path) -> None:
     path = str(tmp_path / "runs.db")
     run = scripted(CALL, CALL, "over", journal=path).start("go", paused=True)
@@ -470,24 +481,21 @@ def test_a_file_that_another_program_locks_delays_a_wish_and_loses_none(tmp_path
 
 @pytest.mark.slow
 def test_a_server_that_goes_and_comes_back_goes_on_with_wishes_and_followers(server: Server) -> None:
-    url = server.url(server.emptied())
-    run = scripted(CALL, CALL, "over", journal=url).start("go", paused=True)
-    seen = agentkit.look(run.id, journal=url)
-    followed(seen).watch()
-    next(run)
-    until(lambda: len(seen) == 2)
-    server.stop("immediate")
-    time.sleep(1)
-    server.start()
-    until(lambda: _asked(seen))
-    until(lambda: run.trace.injections.notes)
-    next(run)
-    until(lambda: len(seen) == 3 and not followed(seen).asked)
-    followed(seen).leave()
-    run.close()
-    for read_only in (True, False):
-        opened: Any = open_journal(url, read_only=read_only)
-        opened.close()
+    with server.journal() as url:
+        run = scripted(CALL, CALL, "over", journal=url).start("go", paused=True)
+        seen = agentkit.look(run.id, journal=url)
+        followed(seen).watch()
+        next(run)
+        until(lambda: len(seen) == 2)
+        server.stop("immediate")
+        time.sleep(1)
+        server.start()
+        until(lambda: _asked(seen))
+        until(lambda: run.trace.injections.notes)
+        next(run)
+        until(lambda: len(seen) == 3 and not followed(seen).asked)
+        followed(seen).leave()
+        run.close()
 
 
 def _asked(seen: Run) -> bool:

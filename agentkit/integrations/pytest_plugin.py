@@ -155,6 +155,15 @@ def agentkit_recording(request: pytest.FixtureRequest) -> RecordingToCheck:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Any:
+    """Fail a test that has taken a recording and passes without checking it: it would pass whatever differs."""
+    result = yield
+    if item.stash.get(_RECORDS, None) == []:
+        pytest.fail(f"the test does not check the recording: call {FIXTURE}.check(agent)", pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     """Send what came of a recording along with the report, also from the workers of pytest-xdist."""
     report = yield

@@ -13,9 +13,10 @@ from __future__ import annotations
 import contextvars
 import hashlib
 import time
+import weakref
 from collections.abc import Callable, Collection
 from importlib import resources
-from typing import Any
+from typing import Any, Self
 
 import anywidget
 import traitlets
@@ -76,6 +77,7 @@ class NotebookView:
     """The commands after which a person has used the view."""
 
     def __init__(self, shown: Any, name: str) -> None:
+        self.shown = shown
         self.shell = live_shell()
         self.widget = ViewWidget(run_id=name, status=shown.status, module=_digest(module(self.MODULE)))
         self.uid = self.widget.uid = self.widget.model_id
@@ -89,6 +91,14 @@ class NotebookView:
         self._is_greeted = False
         self.is_placed = False
         self.moments = Moments(shown, self.shell, self)
+
+    @classmethod
+    def of(cls, shown: Any) -> Self:
+        """Return the live view of a thing; it is created at the first call."""
+        existing: Self | None = _views.get(shown)
+        if existing is None:
+            existing = _views[shown] = cls(shown)  # type: ignore[call-arg]  # those of things know their names
+        return existing
 
     def open(self) -> None:
         """Begin to listen; the feed and the dispatcher are there."""
@@ -130,12 +140,18 @@ class NotebookView:
 
     def close(self) -> None:
         """Stop updating the view, and close its widget."""
+        self.forget()
         CLOCK.remove(self._tick)
         if self.shell is not None and self._before_cell in self.shell.events.callbacks["pre_run_cell"]:
             self.shell.events.unregister("pre_run_cell", self._before_cell)
         self.feed.close()
         self.widget.layout.close()
         self.widget.close()
+
+    def forget(self) -> None:
+        """If the thing is shown again, let it have another view."""
+        if _views.get(self.shown) is self:
+            del _views[self.shown]
 
     def _before_cell(self, *_: Any) -> None:
         self.moments.settle()
@@ -201,3 +217,11 @@ class NotebookView:
     def newest_moment(self, number: int) -> None:
         """Tell the page which moment is the newest."""
         self.widget.moment = number
+
+
+_views: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
+def live_view(shown: Any) -> Any:
+    """Return the live view of a thing, or None if it has none."""
+    return _views.get(shown)

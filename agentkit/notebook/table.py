@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import time
-import weakref
 from typing import Any
 
 from agentkit.core import background
@@ -46,12 +45,6 @@ class TableView(NotebookView):
         self._refresh_at = time.monotonic() + PATIENCE
         if not self._was_running:
             self._freezing_at = time.monotonic() + GREETING
-
-    def close(self) -> None:
-        """Stop updating the table, and close its widget."""
-        super().close()
-        if _views.get(self.found) is self:
-            del _views[self.found]
 
     def _tick(self) -> None:
         super()._tick()
@@ -97,15 +90,9 @@ class TableView(NotebookView):
         return widget.is_shown(run)
 
 
-_views: weakref.WeakKeyDictionary[Experiment, TableView] = weakref.WeakKeyDictionary()
-
-
 def view(found: Experiment) -> TableView:
     """Return the live table of an experiment; it is created at the first call."""
-    existing = _views.get(found)
-    if existing is None:
-        existing = _views[found] = TableView(found)
-    return existing
+    return TableView.of(found)
 
 
 def show(found: Experiment, shell: Any) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -15,7 +14,7 @@ from agentkit.core import background
 from agentkit.errors import UsageError
 from agentkit.gates.state import Status
 from agentkit.journal.entries import Entry
-from agentkit.notebook.page import GREETING, NotebookView
+from agentkit.notebook.page import GREETING, NotebookView, live_view
 from agentkit.run.run import Run
 from agentkit.view.commands import CHANGING
 from agentkit.view.dispatcher import Dispatcher
@@ -56,12 +55,6 @@ class View(NotebookView):
 
         with contextlib.suppress(UsageError):  # without the extra "serve": the run is in the cell
             self._context.copy().run(show, self.run)
-
-    def close(self) -> None:
-        """Stop updating the view, and close its widget."""
-        super().close()
-        if _views.get(self.run) is self:
-            del _views[self.run]
 
     def _tick(self) -> None:
         super()._tick()
@@ -110,18 +103,13 @@ class View(NotebookView):
 
     def withdraw(self) -> None:
         """Leave nothing behind, and close the live view."""
+        self.forget()  # now: the page takes its time, and the run may be shown again in the meantime
         self.moments.remove(self.close)
-
-
-_views: weakref.WeakKeyDictionary[Run, View] = weakref.WeakKeyDictionary()
 
 
 def view(run: Run) -> View:
     """Return the live view of a run; it is created at the first call."""
-    existing = _views.get(run)
-    if existing is None:
-        existing = _views[run] = View(run)
-    return existing
+    return View.of(run)
 
 
 def show(run: Run, shell: Any, *, goes_on: bool = False) -> None:
@@ -155,16 +143,16 @@ def side_by_side(runs: list[Run]) -> Any:
 
 def freeze(run: Run) -> None:
     """Leave the static form of a run behind, and close its live view, if it has one."""
-    if run in _views:
-        _views[run].freeze()
+    if (existing := live_view(run)) is not None:
+        existing.freeze()
 
 
 def is_shown(run: Run) -> bool:
     """Return whether a run has a live view."""
-    return run in _views
+    return live_view(run) is not None
 
 
 def withdraw(run: Run) -> None:
     """Show a run no longer, if it has a live view: nothing is left of it in its cell."""
-    if run in _views:
-        _views[run].withdraw()
+    if (existing := live_view(run)) is not None:
+        existing.withdraw()

@@ -129,7 +129,7 @@ class Followed:
     def _catch_up(self) -> bool:
         infos = self._journal.runs(self.info.run)  # first: what is recorded later is seen by the next look
         info = next((info for info in infos if info.run == self.info.run), None)
-        if info is None:
+        if info is None or (info.tree, info.created) != (self.info.tree, self.info.created):  # another of its name
             raise Unknown("run", self.info.run, ())
         rows = self._tail.read()
         if rows:
@@ -149,6 +149,11 @@ class Followed:
             notes = (row for row in rows if isinstance(row, Note) and row.kind == "inject" and row.run == wish.run)
             return any(note.data["text"] == mask(wish.text) for note in notes)
         return self.info.status != "running"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is not followed any more, because the run was deleted, or is damaged."""
+        return self._end is not None
 
     @property
     def is_watched(self) -> bool:

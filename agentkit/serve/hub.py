@@ -12,7 +12,7 @@ from typing import Any
 
 from agentkit.agent.agent import Agent, live
 from agentkit.core.secrets import mask
-from agentkit.errors import JournalInUse, ReadOnly, Unknown
+from agentkit.errors import JournalDamaged, JournalInUse, ReadOnly, Unknown
 from agentkit.journal.entries import RunInfo
 from agentkit.run.followed import me
 from agentkit.run.run import Run
@@ -134,13 +134,21 @@ class Hub:
             raise Unknown("run", id, ())
         if run is None:
             with self._opening:
-                run = self._followed.pop(id, None) or self._look(id)
-                if run.followed is not None and not run.followed.is_watched:
-                    run.followed.catch_up()
+                run = self._still_followed(id) or self._look(id)
                 self._followed[id] = run
                 for old in list(self._followed)[:-KEPT]:
                     self._followed.pop(old, None)
         return run
+
+    def _still_followed(self, id: str) -> Run | None:
+        """Return the object that follows a run, as it is now; None if there is none, or if it cannot go on."""
+        run = self._followed.pop(id, None)
+        if run is None or run.followed is None:
+            return run
+        with contextlib.suppress(Unknown, JournalDamaged):
+            if not run.followed.is_watched:
+                run.followed.catch_up()
+        return None if run.followed.has_ended else run
 
     def _look(self, id: str) -> Run:
         """Return a recorded run, of which wishes say that they come from this server."""

@@ -63,7 +63,7 @@ def follow_runs(
 def line(info: RunInfo) -> str:
     """Return a run as one line: its status, who holds it, its tags and its task."""
     holder = f"held by {info.holder}" if info.holder else ""
-    parts = (info.run, f"{info.status:<11}", holder, tags_text(info), one_line(info.task, 200))
+    parts = (info.run, info.status, holder, tags_text(info), one_line(info.task, 200))
     return "  ".join(one_line(part, 300) for part in parts if part)
 
 

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agentkit.core import background
@@ -54,6 +55,14 @@ class TablePage(Carrier, Protocol):
         """Return whether a run is shown below the table: a person may have deleted its output."""
 
 
+@dataclass(slots=True, eq=False)
+class _Opened:
+    """A run that is shown below the table; `mark` is its mark when it was opened, or when it was scored since."""
+
+    run: Run
+    mark: Any
+
+
 class TableFeed(Outbox):
     """Keeps the live tables of one experiment up to date; `opened` are the runs that are shown below it, by cell."""
 
@@ -62,7 +71,7 @@ class TableFeed(Outbox):
     def __init__(self, found: Experiment, page: TablePage) -> None:
         super().__init__(found.name)
         self.found, self.page = found, page
-        self.opened: dict[int, tuple[Run, Any]] = {}
+        self.opened: dict[int, _Opened] = {}
         self._numbers = {cell.run_name: number for number, cell in enumerate(found.cells)}
         self._tally: dict[int, tuple[str, float]] = {}
         self._counts, self._cost = Counter[str](), 0.0
@@ -80,10 +89,8 @@ class TableFeed(Outbox):
         self._take(range(len(found.cells)))
         self.open()
 
-    def close(self) -> None:
-        """Stop sending, after waiting for an update in progress."""
+    def _end(self) -> None:
         self.found.off_change(self._on_change)
-        super().close()
 
     def _on_change(self, cells: list[Cell]) -> None:
         with self._dirty_lock:
@@ -129,42 +136,41 @@ class TableFeed(Outbox):
             self._cost += now[1] - cost
             if outcome:
                 self._names_of(outcome.scores)
-                if number in self.opened:  # what was edited by hand has been scored
-                    run, _ = self.opened[number]
-                    self.opened[number] = run, _mark(run)
+                if (opened := self.opened.get(number)) is not None:  # what was edited by hand has been scored
+                    opened.mark = _mark(opened.run)
 
     # -- runs below the table ------------------------------------------------------------------------------------------
 
     def open_run(self, number: int) -> Run:
         """Show the run of a cell below the table: to step, fork and edit; to look at if somebody else holds it."""
         with self._opening:
-            run, _ = self.opened.get(number, (None, None))
-            is_current = run is not None and (not run.read_only or run is self.found.live(self.cell(number)))
-            if run is not None and is_current and self.page.shows(run):
-                return run
-            if run is not None:
-                self.page.hide(run)
+            if (opened := self.opened.get(number)) is not None:
+                is_current = not opened.run.read_only or opened.run is self.found.live(self.cell(number))
+                if is_current and self.page.shows(opened.run):
+                    return opened.run
+                self.page.hide(opened.run)
                 del self.opened[number]
             run = _run_of(self.found, self.cell(number))
             self.page.show(run)
-            self.opened[number] = run, _mark(run)
+            self.opened[number] = _Opened(run, _mark(run))
         self._is_due = True
         return run
 
     def close_run(self, number: int) -> None:
         """Show the run of a cell no longer; the run itself stays as it is."""
         with self._opening:
-            run, _ = self.opened.pop(number, (None, None))
-            if run is not None:
-                self.page.hide(run)
+            if (opened := self.opened.pop(number, None)) is not None:
+                self.page.hide(opened.run)
         self._is_due = True
 
     def _edited(self) -> list[int]:
         """Return the cells whose runs have been changed by hand since they were opened."""
         return [
             number
-            for number, (run, mark) in list(self.opened.items())
-            if self.found.cells[number].outcome is not None and not run.read_only and _mark(run) != mark
+            for number, opened in list(self.opened.items())
+            if self.found.cells[number].outcome is not None
+            and not opened.run.read_only
+            and _mark(opened.run) != opened.mark
         ]
 
     # -- sending -------------------------------------------------------------------------------------------------------
@@ -237,7 +243,7 @@ class TableFeed(Outbox):
             "question": mask(found.question),
             "problem": mask(found.problem),
             "again": counts[FAILED] + counts[UNSCORED],
-            "opened": sorted(number for number, (run, _) in list(self.opened.items()) if self.page.shows(run)),
+            "opened": sorted(number for number, each in list(self.opened.items()) if self.page.shows(each.run)),
             "edited": len(self._edited()),
         }
 

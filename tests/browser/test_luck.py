@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from browser.pages import Notebook
@@ -182,39 +182,38 @@ def test_the_slider_sets_the_temperature_of_the_next_requests(lab: Notebook) -> 
     assert view.ask(temperatures) == (None, 0.2, 1.4)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_looks_of_luck_to_the_end(
-    lab: Notebook, jupyter_server: Jupyter, theme: str, shot: Callable[[str], None]
-) -> None:
-    jupyter_server.theme(theme)
+@pytest.fixture(params=["light", "dark"])
+def wide(request: pytest.FixtureRequest, lab: Notebook, jupyter_server: Jupyter) -> Notebook:
+    """Return a notebook in each theme, in a wide window."""
+    jupyter_server.theme(request.param)
     lab.page.set_viewport_size({"width": 1700, "height": 1000})
-    view = View(lab.open(PAYS, "run.resample(1, times=3, until='end').go(approved=False, on=1); run"), 1)
+    return lab
+
+
+def check_looks(view: View, shot: Callable[[str], None]) -> Iterator[int]:
+    """Check the panel in a wide and in a narrow view; yield each width."""
+    expect(bars(view).first).to_be_visible()
+    for width in (1280, 400):
+        view.root.evaluate("(root, width) => { root.style.width = `${width}px` }", width)
+        panel(view).scroll_into_view_if_needed()
+        view.page.wait_for_timeout(200)
+        shot(f"{width}")
+        assert fits(view)
+        assert not problems(view), problems(view)
+        yield width
+
+
+def test_the_looks_of_luck_to_the_end(wide: Notebook, shot: Callable[[str], None]) -> None:
+    view = View(wide.open(PAYS, "run.resample(1, times=3, until='end').go(approved=False, on=1); run"), 1)
     view.act(1, "Luck")
     panel(view).get_by_label("How far to go on").select_option("to the end")
-    expect(bars(view).first).to_be_visible()
-    for width in (1280, 400):
-        view.root.evaluate("(root, width) => { root.style.width = `${width}px` }", width)
-        panel(view).scroll_into_view_if_needed()
-        view.page.wait_for_timeout(200)
-        shot(f"{width}")
-        assert fits(view)
-        assert not problems(view), problems(view)
+    assert len(list(check_looks(view, shot))) == 2
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_looks_of_luck(lab: Notebook, jupyter_server: Jupyter, theme: str, shot: Callable[[str], None]) -> None:
-    jupyter_server.theme(theme)
-    lab.page.set_viewport_size({"width": 1700, "height": 1000})
-    view = View(lab.open(TINY, "run.resample(1, times=15).go(); next(run); run"), 1)
+def test_the_looks_of_luck(wide: Notebook, shot: Callable[[str], None]) -> None:
+    view = View(wide.open(TINY, "run.resample(1, times=15).go(); next(run); run"), 1)
     view.act(1, "Luck")
-    expect(bars(view).first).to_be_visible()
-    for width in (1280, 400):
-        view.root.evaluate("(root, width) => { root.style.width = `${width}px` }", width)
-        panel(view).scroll_into_view_if_needed()
-        view.page.wait_for_timeout(200)
-        shot(f"{width}")
-        assert fits(view)
-        assert not problems(view), problems(view)
+    for width in check_looks(view, shot):
         view.root.get_by_role("slider", name="Temperature").last.scroll_into_view_if_needed()
         view.page.wait_for_timeout(200)
         shot(f"next-{width}")

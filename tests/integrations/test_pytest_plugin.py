@@ -150,6 +150,16 @@ def test_a_damaged_recording_fails_its_own_test(suite: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["bad.json: cannot be played (cannot read *"])
 
 
+@pytest.mark.parametrize("test", ["def test_x(agentkit_recording): pass", "def test_x(): pass"])
+def test_a_test_that_takes_a_recording_without_checking_it_fails(suite: pytest.Pytester, test: str) -> None:
+    uses = '@pytest.mark.agentkit("recordings/cake.json")\n@pytest.mark.usefixtures("agentkit_recording")\n'
+    skipped = test.replace("test_x", "test_y").replace("pass", "pytest.skip()")
+    suite.makepyfile(test_it=f"import pytest\n{uses}class TestIt:\n @staticmethod\n {test}\n @staticmethod\n {skipped}")
+    result = suite.runpytest()
+    result.assert_outcomes(failed=1, skipped=1)
+    result.stdout.fnmatch_lines(["the test does not check the recording: call agentkit_recording.check(agent)"])
+
+
 def test_a_wrong_agent_is_an_error_that_says_so(suite: pytest.Pytester) -> None:
     suite.makepyfile(test_it=TESTS.format(instructions="").replace("check(agent)", "check('offline')"))
     result = suite.runpytest("-k", "cake")

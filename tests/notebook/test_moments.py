@@ -101,3 +101,14 @@ def test_a_view_that_no_page_shows_is_closed_unless_one_answers(notebook: Any) -
     notebook.run(f"receive('gone'); {wait}")
     assert notebook.value("shown.widget.comm is not None") == "False"
     assert notebook.value("widget.view(run) is not shown") == "True"
+
+
+def test_a_run_that_is_opened_again_before_its_page_has_removed_it_stays_open(notebook: Any) -> None:
+    notebook.run(RUN + "from agentkit.notebook import widget")
+    notebook.run("run")
+    notebook.run("receive = widget.view(run).widget._handle_custom_msg")
+    notebook.run("receive({'t': 'hello', 'can': {'settle': True}}, [])")
+    notebook.run("widget.withdraw(run)")
+    notebook.run("run")
+    notebook.run("receive({'t': 'did', 'cid': 'moment-1', 'count': 1}, [])")
+    assert notebook.value("widget.is_shown(run) and widget.view(run).widget.comm is not None") == "True"

@@ -26,6 +26,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from agentkit import Agent, Call, Reply, Run, tool
+from agentkit.journal import open_journal
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 from agentkit.run.followed import me
@@ -290,6 +291,29 @@ def test_a_run_that_is_damaged_while_it_is_shown_does_not_end_the_pages_of_the_o
             db.execute("DELETE FROM rows")
         shown.follow()  # an error would end the task that does this for all pages
         assert len(shown.run) == 2
+        shown.close()
+
+
+@pytest.mark.parametrize("is_driven", [False, True])
+def test_a_new_run_with_the_name_of_a_deleted_one_is_shown_in_its_place(tmp_path: Path, is_driven: bool) -> None:
+    path = str(tmp_path / "runs.db")
+    agent(journal=path).start("Tea, please.", paused=True, name="order").close()
+    with serve(agent(journal=path)) as server:
+        shown = WebPage(server.hub, "order", "drive")
+        journal: Any = open_journal(path)
+        journal.delete("order")
+        eventually(lambda: shown.run.followed is not None and shown.run.followed.has_ended)
+        shown.follow()
+        assert shown.run.info().task == "Tea, please."  # the last that was known
+        for task in ("Cake, please.", "Toast, please."):
+            run = agent(journal=path).start(task, paused=True, name="order")
+            if is_driven:
+                next(run)
+            run.close()
+            eventually(lambda wanted=task: server.hub.follow("order").info().task == wanted)
+            shown.follow()
+            assert shown.run is server.hub.follow("order")
+            journal.delete("order")
         shown.close()
 
 

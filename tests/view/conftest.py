@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any
@@ -96,7 +97,32 @@ class Screen:
         self.is_frozen = True
 
 
-class Viewed:
+class Person:
+    """The person in front of a screen, who sends commands and waits."""
+
+    screen: Any
+    dispatcher: Dispatcher
+    patience = TIMEOUT
+
+    def execute(self, cmd: Any, **arguments: Any) -> Any:
+        """Send a command, and return its result. Raises `LookupError` with the text of a refusal."""
+        cid = f"{cmd}-{uuid.uuid4()}"
+        self.dispatcher.take({"t": "cmd", "v": 1, "cid": cid, "cmd": cmd, **arguments})
+        self.until(lambda: cid in self.screen.answers)
+        answer = self.screen.answers[cid]
+        if answer["t"] == "nak":
+            raise LookupError(answer["error"])
+        return answer["result"]
+
+    def until(self, condition: Callable[[], Any]) -> None:
+        """Wait until a condition is true."""
+        end = time.monotonic() + self.patience
+        while not condition():
+            assert time.monotonic() < end, f"never true; the last message: {self.screen.messages[-1:]}"
+            time.sleep(0.005)
+
+
+class Viewed(Person):
     """A run, the screen that shows it, and the commands of the person in front of it."""
 
     def __init__(self, run: Run) -> None:
@@ -106,29 +132,12 @@ class Viewed:
         self.feed.hello()
         self.until(lambda: any(message["t"] == "reset" for message in self.screen.messages))
 
-    def execute(self, cmd: Any, **arguments: Any) -> Any:
-        """Send a command, and return its result. Raises `LookupError` with the text of a refusal."""
-        cid = f"{cmd}-{len(self.screen.messages)}-{time.monotonic()}"
-        self.dispatcher.take({"t": "cmd", "v": 1, "cid": cid, "cmd": cmd, **arguments})
-        self.until(lambda: cid in self.screen.answers)
-        answer = self.screen.answers[cid]
-        if answer["t"] == "nak":
-            raise LookupError(answer["error"])
-        return answer["result"]
-
     def settle(self, *commands: str) -> None:
         """Send commands one after the other, each as soon as the run has stopped running."""
         for command in commands:
             self.execute(command)
             self.until(lambda: self.run.status != "running")
         self.until(lambda: self.screen.head["status"] == self.run.status and self.screen.total == len(self.run))
-
-    def until(self, condition: Callable[[], Any]) -> None:
-        """Wait until a condition is true."""
-        end = time.monotonic() + TIMEOUT
-        while not condition():
-            assert time.monotonic() < end, f"never true: {self.screen.head.get('status')}, {self.screen.messages[-1:]}"
-            time.sleep(0.005)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { state } from "../../dev/states";
 import type { Card, FromKernel, ToKernel, ViewEvent } from "../../src/protocol";
 import { Store } from "../../src/state/store";
+import { PLAIN_PAGE } from "../support/fakeKernel";
 
 const reset = state("paused").messages[0] as Extract<FromKernel, { t: "reset" }>;
 const { run, seq } = reset;
@@ -285,14 +286,10 @@ test("when the kernel is gone, no command waits and nothing is sent", async () =
 
 test("a channel that throws counts as lost", async () => {
   const dead = new Store({
+    ...PLAIN_PAGE,
     send: () => {
       throw new Error("comm is closed");
     },
-    can: { insert: false, settle: false, dock: false },
-    insert: () => 0,
-    setMoment: () => 0,
-    dock: () => 0,
-    isShown: () => false,
   });
   dead.hello();
   expect(dead.connectionState).toBe("lost");

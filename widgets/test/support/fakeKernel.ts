@@ -3,6 +3,7 @@
 import type { Recording } from "../../dev/model";
 import type { Command, FromKernel, Head, Json, Pictures } from "../../src/protocol";
 import { VERSION } from "../../src/protocol";
+import type { Host } from "../../src/state/host";
 import { Store } from "../../src/state/store";
 
 export type { Recording };
@@ -19,6 +20,15 @@ export interface FakeKernel {
   pictures: (pictures: Pictures) => void;
 }
 
+/** A page that can do nothing but show the view. */
+export const PLAIN_PAGE: Omit<Host, "send"> = {
+  can: { insert: false, settle: false, dock: false },
+  insert: () => 0,
+  setMoment: () => 0,
+  dock: () => 0,
+  isShown: () => true,
+};
+
 /** Answer commands from `answers`, or else from the recording. */
 export function fakeKernel(
   recording: Recording,
@@ -31,11 +41,7 @@ export function fakeKernel(
     return typeof answer === "function" ? answer(command) : answer;
   };
   const store: Store = new Store({
-    can: { insert: false, settle: false, dock: false },
-    insert: () => 0,
-    setMoment: () => 0,
-    dock: () => 0,
-    isShown: () => true,
+    ...PLAIN_PAGE,
     send: (message) => {
       if (message.t !== "cmd") return;
       const { t: _, v, cid, ...command } = message;

@@ -12,6 +12,7 @@ import type {
   TableProgress,
   TableRows,
 } from "../../src/tableProtocol";
+import { PLAIN_PAGE } from "../support/fakeKernel";
 import { button, click, draw, expectHarmless, expectNoLeaks, HOSTILE, one, settled, texts } from "../support/render";
 
 const head: TableHead = { name: "trial", variants: ["plain", "brief"], cases: 3, repeats: 2, failed: "zero" };
@@ -98,11 +99,7 @@ async function shown(
 ): Promise<Shown> {
   const commands: TableCommand[] = [];
   const store: TableStore = new TableStore({
-    can: { insert: false, settle: false, dock: false },
-    insert: () => 0,
-    setMoment: () => 0,
-    dock: () => 0,
-    isShown: () => true,
+    ...PLAIN_PAGE,
     send: (message) => {
       if (message.t !== "cmd") return;
       const { t: _, v, cid, ...command } = message;
