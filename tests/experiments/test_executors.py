@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import signal
@@ -170,13 +171,23 @@ def test_a_worker_without_the_package_of_a_tool_says_so(path, tmp_path, monkeypa
     assert "install the package" in found.cells[0].outcome.problem
 
 
+WATCH = """
+CREATE TABLE turns (id, next);
+CREATE TRIGGER first AFTER INSERT ON rate_limits BEGIN INSERT INTO turns VALUES (new.id, new.next); END;
+CREATE TRIGGER later AFTER UPDATE ON rate_limits BEGIN INSERT INTO turns VALUES (new.id, new.next); END;
+"""
+
+
 def test_processes_share_a_rate_limit(path):
     limit = RateLimit(600)
+    open_journal(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(WATCH)
     with Loopback([answer(completion("FINAL_ANSWER: yes"))]) as host, spawned() as executor:
         agent = Agent(OpenAI("m", base_url=host.url, per_minute=limit), engine="chain_of_thought", journal=path)
         found = experiment([f"Question {n}?" for n in range(12)], agent, on=executor).wait(200)
-        times = sorted(got.at for got in host.got)
-    assert (found.count("scored"), len(times)) == (12, 12), repr(found)
-    assert times[-1] - times[0] > 0.5 * 11 * 60 / 600  # the first may arrive late
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("SELECT id FROM rate_limits").fetchall() == [(limit.id,)]
+        turns = db.execute("SELECT id, next FROM turns ORDER BY next").fetchall()
+    assert (found.count("scored"), len(host.got)) == (12, 12), repr(found)
+    assert [id for id, _ in turns] == [limit.id] * 12
+    assert all(later - one > 0.0999 for (_, one), (_, later) in itertools.pairwise(turns))
