@@ -139,8 +139,9 @@ class Decided(Displayed):
         told = "Cannot tell where it was decided: "
         if len(known) > 1:
             apart = max((one.high - one.low + other.high - other.low) / 2 for one, other in pairwise(known))
-            told += f"no two neighbouring intervals are apart, which takes a difference of about {apart:.2f}; more "
-            told += "trials tell more."
+            told += "no two neighbouring intervals are apart"
+            told += f", which takes a difference of about {apart:.2f}" if apart < math.inf else ""
+            told += "; more trials tell more."
         else:
             told += "the run has only one thought."
         if own is not None and not last.low <= own <= last.high:

@@ -21,7 +21,7 @@ from agentkit.core import background, display
 from agentkit.core.checked_arguments import checked
 from agentkit.core.messages import canonical, digest
 from agentkit.core.secrets import mask
-from agentkit.core.text import error_line
+from agentkit.core.text import counted, error_line
 from agentkit.errors import Undecided, Unknown, UsageError
 from agentkit.experiments import table
 from agentkit.experiments.cases import Case, Cluster, read_cases
@@ -620,7 +620,7 @@ def irreversible_calls(cells: list[Cell]) -> str:
     if not runs:
         return ""
     parts = [
-        f"{runs[name]:,} runs may call {name} (irreversible), "
+        f"{counted(runs[name], 'run')} may call {name} (irreversible), "
         + (
             f"at most {calls[name]:,.0f} times in all"
             if calls[name] < float("inf")

@@ -395,8 +395,8 @@ class Trials(Displayed):
         """The mean score, with its 95 % interval; None if nothing is scored.
 
         Wilson's interval if all scores are 0 or 1, and else Student's. If all are the same number between 0 and 1,
-        Student's would have no width; Wilson's is then used, which is at least as wide as it has to be, because no such
-        score varies more than one that is 0 or 1.
+        Student's would have no width, or no end if there is only one; Wilson's is then used, which is at least as wide
+        as it has to be, because no such score varies more than one that is 0 or 1.
         """
         return self.estimated()
 
@@ -405,7 +405,7 @@ class Trials(Displayed):
         if not (scores := self.scores):
             return None
         found = estimate([[score] for score in scores], confidence=confidence)
-        if found.low == found.high and 0 <= found.value <= 1:
+        if len(set(scores)) == 1 and 0 <= found.value <= 1:
             low, high = wilson(found.value, len(scores), confidence)
             return Estimate(found.value, low, high, len(scores), confidence, "Wilson")
         return found

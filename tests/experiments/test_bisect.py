@@ -411,6 +411,9 @@ def test_the_price_is_shown_first():
     found = bisect(run, other)
     assert "go() makes 6 to 20 trials, with about 6 to 20 model calls in all" in repr(found)
     assert "about 6,600 to 22,000 tokens; about $0.06" in found.forecast
+    assert "go() makes 2 trials, with about 2 model calls in all: about 2,200 tokens; about $0.02" in (
+        bisect(run, other, repeats=1).forecast
+    )
 
 
 def test_trials_that_are_recorded_are_not_made_again(path):
@@ -754,6 +757,7 @@ def test_without_a_journal_the_trials_are_kept_in_memory():
     found = bisect(run, other).go()
     assert str(found.culprit) == "tool t1: added"
     assert found.after.answer == "yes"
+    assert found.after.fork(1).drive().answer == "yes"
 
 
 def test_a_loop_with_an_inner_engine_can_be_changed(journal):

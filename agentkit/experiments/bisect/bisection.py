@@ -205,18 +205,17 @@ class Bisection:
     @property
     def forecast(self) -> str:
         """What `go()` would do: how many trials, with how many calls and tokens, at what price."""
-        least, most = self.most
         calls = max(sum(e.kind == "think" and e.author == "model" for e in line) for line in self._way.recorded)
         one = self.expected
-        price = f"about {table.money(one.cost * least)} to {table.money(one.cost * most)}" if one.cost else ""
-        tokens = f"about {one.total * least:,} to {one.total * most:,} tokens" if one.total else ""
+        price = f"about {_span(one.cost, self.most, table.money)}" if one.cost else ""
+        tokens = f"about {_span(one.total, self.most)} tokens" if one.total else ""
         used = "; ".join(filter(None, (tokens, price or "no price is known")))
         ours = tuple(f"{name_of_trials(point)}." for point in self._way.points) if self._known else ()
         known = sum(name.startswith(ours) for name in self._known)
         recorded = f", of which {known:,} may be on record" if known else ""
         return (
-            f"go() makes {least:,} to {most:,} trials{recorded}, with about {calls * least:,} to {calls * most:,} "
-            f"model calls in all: {used}"
+            f"go() makes {_span(1, self.most)} trials{recorded}, with about {_span(calls, self.most)} model calls in "
+            f"all: {used}"
         )
 
     @property
@@ -642,6 +641,12 @@ _HOW_SURE = (
     f"If one change did it, or none, a wrong one is named in at most {100 * ERROR:.0f} of 100 bisections. "
     "If several have a part, this is the one that turned it on this way."
 )
+
+
+def _span(each: float, times: tuple[int, int], form: Callable[[float], str] = "{:,}".format) -> str:
+    """Return how much is used if each of so many trials uses this much: from the fewest to the most trials."""
+    return " to ".join(dict.fromkeys(form(each * count) for count in times))
+
 
 _FINAL = (SCORED, OVER_BUDGET)
 """Outcomes of trials that are taken from the journal."""
