@@ -936,6 +936,26 @@ def test_bisections_of_the_same_runs_at_the_same_time_share_their_trials(path):
     assert len(asked) == several[0].most[0]
 
 
+def test_threads_that_begin_a_bisection_at_the_same_time_begin_it_once(journal):
+    asked: list[object] = []
+    run, other = many_tools(1, by_tool("t0", asked), journal)
+    found = bisect(run, other)
+    asked.clear()
+    together = threading.Barrier(8)
+
+    def go() -> None:
+        together.wait()
+        found.go()
+
+    threads = [threading.Thread(target=go) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert str(found.culprit) == "tool t0: added"
+    assert len(asked) == found.most[0]
+
+
 def test_a_bisection_that_was_stopped_before_it_began_begins(journal):
     run, other = many_tools(2, by_tool("t1"), journal)
     found = bisect(run, other).stop()

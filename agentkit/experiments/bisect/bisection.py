@@ -175,7 +175,7 @@ class Bisection:
         self._found: tuple[Prefix, Prefix] | None = None
         self._stopping = threading.Event()
         self._live: dict[str, Run] = {}
-        self._forking = threading.Lock()
+        self._beginning, self._forking = threading.Lock(), threading.Lock()
         self._working: Any = None
         self._is_running = False
         self._known: dict[str, Outcome] = {}
@@ -277,8 +277,13 @@ class Bisection:
 
     def begin(self, *, approved: bool | None = None) -> Bisection:
         """Make the trials in the background, and return at once; `approved` is that of `go`."""
+        with self._beginning:
+            self._begin(approved)
+        return self
+
+    def _begin(self, approved: bool | None) -> None:
         if self.status in ("running", "done"):
-            return self
+            return
         self.approved = self.approved if approved is None else approved
         if self.question:
             raise Undecided(self.question)
@@ -290,7 +295,6 @@ class Bisection:
                 trial.outcome = None
         self._is_running = True
         self._working = background.in_thread(self._run)
-        return self
 
     def wait(self, timeout: float | None = None) -> Bisection:
         """Wait until it is over or was stopped, at most `timeout` seconds; an interrupt stops it."""
