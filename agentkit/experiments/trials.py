@@ -29,7 +29,7 @@ from agentkit.experiments.outcome import ELSEWHERE, FAILED, OVER_BUDGET, SCORED,
 from agentkit.experiments.scores import checked_scores
 from agentkit.experiments.statistics import Estimate, estimate, wilson
 from agentkit.experiments.table import duration, mean, money, to_frame
-from agentkit.experiments.worker import when_free
+from agentkit.experiments.worker import check_time_limit, when_free
 from agentkit.gates.limits import Budget
 from agentkit.inert import inert, inert_lines
 from agentkit.journal.entries import OUTCOME, Entry, begun
@@ -37,7 +37,7 @@ from agentkit.models.tokens import tokens, tokens_of_tools
 from agentkit.run.asked_again import Asking, is_reply, question
 from agentkit.run.run import Run
 from agentkit.run.samples import IN_THE_RUN
-from agentkit.runtime.control import GRACE, check_timeout
+from agentkit.runtime.control import GRACE
 from agentkit.stepper.stepper import Pending
 from agentkit.trace.line import has_drifted
 
@@ -135,7 +135,7 @@ class Trials(Displayed):
         if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MAX_TIMES:
             raise UsageError(f"times must be an integer from 1 to {MAX_TIMES:,}, not {times!r:.100}")
         check_score(score)
-        check_timeout(timeout)
+        check_time_limit(timeout)
         if run.trace.journal is None:
             raise UsageError(
                 'trials are runs that are opened again, which needs a journal: Agent(…, journal="memory") or a path'

@@ -654,6 +654,7 @@ def test_what_cannot_be_bisected_is_refused_with_what_to_do(journal):
         ({"repeats": 2}, "at least 4, or 1"),
         ({"on": 0}, "on must be"),
         ({"timeout": 0}, "timeout must be"),
+        ({"timeout": float("inf")}, "timeout must be"),
         ({"score": "good"}, "score"),
         ({"score": lambda: 1}, "score must be a function"),
         ({"score": lambda result, case: float("nan")}, "not a finite number"),

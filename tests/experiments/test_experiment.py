@@ -568,6 +568,7 @@ def test_cases_that_are_none_are_refused(path, make, cases, problem):
         {"on": "fast"},
         {"failed": "maybe"},
         {"timeout": -1},
+        {"timeout": math.inf},
         {"scores": 1},
     ],
 )

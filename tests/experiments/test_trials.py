@@ -606,6 +606,7 @@ def test_a_trial_that_takes_too_long_has_failed() -> None:
         ({"until": "thought", "score": heads}, "for whole endings"),
         ({"case": "51"}, "case must be a dict"),
         ({"timeout": -1}, "timeout must be"),
+        ({"timeout": 0}, "timeout must be"),
         ({"entry": 0}, "only a thought"),
     ],
 )

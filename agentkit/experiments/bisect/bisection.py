@@ -54,7 +54,7 @@ from agentkit.experiments.outcome import (
     Outcome,
     outcome_of,
 )
-from agentkit.experiments.worker import alone
+from agentkit.experiments.worker import alone, check_time_limit
 from agentkit.export.tables import Table, to_html, to_text
 from agentkit.inert import inert_lines
 from agentkit.journal.entries import OUTCOME, Entry
@@ -470,7 +470,7 @@ class Bisection:
                 if is_alone:
                     outcome = self._driven_alone(trial)
                 else:
-                    outcome = Outcome(trial.run_name, ELSEWHERE, "another bisection in this process makes it")
+                    outcome = Outcome(trial.run_name, ELSEWHERE, "another bisection in this process is making it")
             if outcome.state != ELSEWHERE or time.monotonic() > end:
                 return outcome
             if self._stopping.wait(REFRESH):
@@ -691,8 +691,7 @@ def bisect(
         raise UsageError(f"repeats must be a number from 1 to 1,000, not {repeats!r:.100}")
     if isinstance(on, bool) or not 1 <= on <= 1_000:
         raise UsageError(f"on must be a number of threads from 1 to 1,000, not {on!r:.100}")
-    if timeout is not None and not timeout > 0:
-        raise UsageError(f"timeout must be a number of seconds above 0, not {timeout!r:.100}")
+    check_time_limit(timeout)
     ends = _opened(run, other)
     first, second = ends
     way = between_lines(*ends) if first.tree_id == second.tree_id else between_starts(*ends, output)
@@ -706,20 +705,10 @@ def bisect(
     used = score or functools.partial(_is_answer, (second if has_answer else first).answer or "")
     score_id = digest(canonical([content(used), content(about)]))
     outcomes = [outcome_of(each.result, used, about, score_id) for each in ends]
-    for each, outcome in zip(ends, outcomes, strict=True):
-        if outcome.state not in (SCORED, FAILED, OVER_BUDGET):
-            raise UsageError(f"the score of {each.id} is not known: {outcome.problem or outcome.state}")
-    mine, its = [next(iter(outcome.scores.values()), 0.0) for outcome in outcomes]
-    if mine == its:
-        default = "" if score else " (it asks for the answer of other; pass another one with score=…)"
-        raise UsageError(
-            f"both runs have the score {mine:g}, so there is nothing to explain{default}; "
-            "take a score by which they differ"
-        )
     found = Bisection(
         way,
         ends,
-        (mine, its),
+        _scores_of(ends, outcomes, is_default=score is None),
         score=used,
         score_id=score_id,
         case=about,
@@ -735,6 +724,21 @@ def bisect(
             f"out: repeats must be at least {least}, or 1 for models that always reply the same"
         )
     return found
+
+
+def _scores_of(ends: tuple[Run, Run], outcomes: list[Outcome], *, is_default: bool) -> tuple[float, float]:
+    """Return the scores of both runs. Raises `UsageError` if one is not known, or if they are equal."""
+    for each, outcome in zip(ends, outcomes, strict=True):
+        if outcome.state not in (SCORED, FAILED, OVER_BUDGET):
+            raise UsageError(f"the score of {each.id} is not known: {outcome.problem or outcome.state}")
+    mine, its = [next(iter(outcome.scores.values()), 0.0) for outcome in outcomes]
+    if mine == its:
+        default = " (it asks for the answer of other; pass another one with score=…)" if is_default else ""
+        raise UsageError(
+            f"both runs have the score {mine:g}, so there is nothing to explain{default}; "
+            "take a score by which they differ"
+        )
+    return mine, its
 
 
 def _is_answer(answer: str, result: Any, case: dict[str, Any]) -> bool:
