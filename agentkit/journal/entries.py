@@ -247,7 +247,7 @@ class Journal(Protocol):
     def create(self, info: RunInfo) -> None:
         """Add a run, and hold it for this process.
 
-        Raises `UsageError` if the name is taken, also as that of a tree: the forks of a run that was deleted.
+        Raises `UsageError` if the name is taken, or if a run of this name was deleted and has left forks.
         """
 
     def claim(self, run: str) -> RunInfo:
