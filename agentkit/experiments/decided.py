@@ -14,7 +14,7 @@ from agentkit.core.text import call_text, counted, one_line
 from agentkit.core.usage import Usage
 from agentkit.errors import UsageError
 from agentkit.experiments.statistics import Estimate
-from agentkit.experiments.trials import Trials, go_through, question_of
+from agentkit.experiments.trials import Trials, go_through, question_of, scoring_of
 from agentkit.export.tables import Table, to_html, to_markdown, to_text
 from agentkit.gates.limits import Budget
 from agentkit.inert import inert_lines
@@ -74,7 +74,7 @@ class Decided(Displayed):
         """What `go()` would do, and what it will probably cost, as a sentence."""
         missing, used = sum(len(trials.missing) for trials in self.trials), self.expected
         if not missing:
-            return "Nothing is left to try."
+            return f"Nothing is left to try.{scoring_of(self.trials)}"
         cost = f"about ${used.cost:.3g}" if used.cost else "no price is known"
         return (
             f"go() makes {counted(missing, 'trial')} to the end, from {counted(len(self.trials), 'thought')}: about "

@@ -261,8 +261,7 @@ class Trials(Displayed):
     def price(self) -> str:
         """What is still to be done: the trials, their calls, tokens and price, and which tools they may call."""
         if not (missing := self.missing):
-            scored = f" go() scores {counted(len(self.unscored), 'trial')}; no model is asked." if self.unscored else ""
-            return f"Nothing is left to try: {len(self.ended)} of {self.times} trials have ended.{scored}"
+            return f"Nothing is left to try: {len(self.ended)} of {self.times} trials have ended.{scoring_of([self])}"
         used = self.expected
         cost = f"about ${used.cost:.3g}" if used.cost else "no price is known"
         written = f" and {used.output:,} to write" if used.output else ""
@@ -648,6 +647,12 @@ def progress_of(studies: list[Trials]) -> str:
     took = time.monotonic() - min(each._began for each in studies)
     about = f", about {duration(took / made * left)}" if made else ""
     return f"{counted(left, 'trial')} left{about}"
+
+
+def scoring_of(studies: list[Trials]) -> str:
+    """Return how many trials `go()` only scores, as a further sentence of a forecast; "" if there are none."""
+    count = sum(len(each.unscored) for each in studies)
+    return f" go() scores {counted(count, 'trial')}; no model is asked." if count else ""
 
 
 def question_of(studies: list[Trials]) -> str:

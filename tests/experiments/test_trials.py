@@ -685,7 +685,10 @@ def test_if_the_trials_cannot_tell_it_is_said() -> None:
     assert run.decided(12, score=good).go().sentence.startswith("Cannot tell where it was decided: no two")
     few = run.decided(13, score=good)
     assert few.step is None and few.sentence.startswith("Cannot tell yet: trials are missing")
-    one = run.decided(1, score=lambda result, case: 7).go()
+    one = run.decided(1, score=lambda result, case: 7)
+    assert one.forecast == "Nothing is left to try. go() scores 2 trials; no model is asked."
+    one.go()
+    assert one.forecast == "Nothing is left to try."
     assert "no two neighbouring intervals are apart; more trials tell more." in one.sentence
 
 
