@@ -32,6 +32,7 @@ from agentkit.journal.sqlite import SqliteJournal
 from agentkit.models import Scripted
 from agentkit.models.base import Abilities
 from agentkit.run.followed import Followed, me
+from agentkit.run.wishes import obey
 
 SIZE = int(os.environ.get("AGENTKIT_SIZE", "1"))
 on_postgres = pytest.param("postgres", marks=pytest.mark.slow)
@@ -359,6 +360,42 @@ def test_a_run_can_be_asked_through_another_object_of_its_own_process(tmp_path: 
     until(lambda: run.trace.injections.notes)
     agentkit.look(run.id, journal=path).stop()
     until(lambda: agentkit.runs(path)[0].status == "stopped")
+    run.close()
+
+
+def test_a_paused_run_that_was_asked_to_stop_is_said_to_be_asked_until_it_has_stopped(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "runs.db")
+    run = scripted("over", journal=journal).start("go", paused=True)
+    run.fulfils = None  # nobody listens yet
+    seen = agentkit.look(run.id, journal=str(journal.path))
+    seen.stop("It costs too much.")
+    followed(seen).catch_up()
+    assert "was asked to stop" in seen.read_only and run.status == "paused"
+    obey(run, journal)
+    until(lambda: followed(seen).catch_up() and run.status == "stopped")
+    until(lambda: not (followed(seen).catch_up() or followed(seen).asked))
+    assert "was asked" not in seen.read_only
+    run.close()
+
+
+def test_a_wish_that_comes_true_at_once_is_not_said_to_be_asked_for_ever(tmp_path: Path) -> None:
+    path = str(tmp_path / "runs.db")
+    run = scripted("over", journal=path).start("go", paused=True)
+    seen = agentkit.look(run.id, journal=path)
+    in_file: Any = open_journal(path)
+
+    class Slow:
+        """A journal in which a wish is read, obeyed and seen before `wish` returns."""
+
+        def wish(self, wish: Wish) -> None:
+            in_file.wish(wish)
+            until(lambda: any(isinstance(row, Note) and row.kind == "inject" for row in in_file.rows(run.id)))
+            followed(seen).catch_up()
+
+    info, after = followed(seen).info, followed(seen).info.rows
+    seen.followed = Followed(seen, info, in_file, after, lambda rows, infos: None, Slow)
+    seen.inject("hello")
+    assert not followed(seen).asked
     run.close()
 
 

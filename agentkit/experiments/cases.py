@@ -87,7 +87,7 @@ def _label(cluster: Cluster, id: str, data: dict[str, Any]) -> Hashable:
             raise UsageError(f"cluster= failed for case {id!r:.100}: {error_line(error)}") from error
     if label is None:
         raise UsageError(f"case {id!r:.100} has no {what}; cluster= needs one for each case")
-    if hasattr(label, "item") and not isinstance(label, str | bytes):  # a number of numpy
+    if hasattr(label, "item") and getattr(label, "shape", None) == ():  # a number of numpy
         label = label.item()
     if not isinstance(label, str | int | float) or label != label:
         raise UsageError(f"case {id!r:.100}: the {what} must be a text or a number, not {label!r:.100}")

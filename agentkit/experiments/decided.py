@@ -14,7 +14,7 @@ from agentkit.core.text import call_text, counted, one_line
 from agentkit.core.usage import Usage
 from agentkit.errors import UsageError
 from agentkit.experiments.statistics import Estimate
-from agentkit.experiments.trials import Trials, go_through, question_of
+from agentkit.experiments.trials import Trials, go_through, question_of, scoring_of
 from agentkit.export.tables import Table, to_html, to_markdown, to_text
 from agentkit.gates.limits import Budget
 from agentkit.inert import inert_lines
@@ -74,7 +74,7 @@ class Decided(Displayed):
         """What `go()` would do, and what it will probably cost, as a sentence."""
         missing, used = sum(len(trials.missing) for trials in self.trials), self.expected
         if not missing:
-            return "Nothing is left to try."
+            return f"Nothing is left to try.{scoring_of(self.trials)}"
         cost = f"about ${used.cost:.3g}" if used.cost else "no price is known"
         return (
             f"go() makes {counted(missing, 'trial')} to the end, from {counted(len(self.trials), 'thought')}: about "
@@ -139,8 +139,9 @@ class Decided(Displayed):
         told = "Cannot tell where it was decided: "
         if len(known) > 1:
             apart = max((one.high - one.low + other.high - other.low) / 2 for one, other in pairwise(known))
-            told += f"no two neighbouring intervals are apart, which takes a difference of about {apart:.2f}; more "
-            told += "trials tell more."
+            told += "no two neighbouring intervals are apart"
+            told += f", which takes a difference of about {apart:.2f}" if apart < math.inf else ""
+            told += "; more trials tell more."
         else:
             told += "the run has only one thought."
         if own is not None and not last.low <= own <= last.high:

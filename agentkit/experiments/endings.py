@@ -138,7 +138,8 @@ def ending_of(
     timeout: float | None = None,
     is_stopped: Callable[[], bool] = bool,
 ) -> Outcome:
-    """Drive a fork to its end, score it, and return its outcome, which is recorded with it; then close it.
+    """Drive a fork to its end, score it, and return its outcome, which is recorded with it; then close it, unless no
+    journal keeps it, so that it could not be opened again.
 
     It never raises an `Exception`: what fails is an outcome, too.
     """
@@ -159,7 +160,8 @@ def ending_of(
     except Exception as error:
         return Outcome(run.id, FAILED, mask(error_line(error)), score_id=score_id)
     finally:
-        _close(run)
+        if run.trace.journal is not None:
+            _close(run)
 
 
 def step_text(pending: Pending) -> str:

@@ -21,14 +21,14 @@ from agentkit.core import background, display
 from agentkit.core.checked_arguments import checked
 from agentkit.core.messages import canonical, digest
 from agentkit.core.secrets import mask
-from agentkit.core.text import error_line
+from agentkit.core.text import counted, error_line
 from agentkit.errors import Undecided, Unknown, UsageError
 from agentkit.experiments import table
 from agentkit.experiments.cases import Case, Cluster, read_cases
 from agentkit.experiments.executors import Threads, executor_of, size_of
 from agentkit.experiments.identity import content, identity_of_agent, identity_of_code
 from agentkit.experiments.outcome import ELSEWHERE, FAILED, OVER_BUDGET, SCORED, STOPPED, WAITING, Outcome
-from agentkit.experiments.worker import Job, Work, carry_out, here, perform
+from agentkit.experiments.worker import Job, Work, carry_out, check_time_limit, here, perform
 from agentkit.inert import inert_lines
 from agentkit.journal.entries import OUTCOME, Journal
 from agentkit.journal.memory import MemoryJournal
@@ -620,7 +620,7 @@ def irreversible_calls(cells: list[Cell]) -> str:
     if not runs:
         return ""
     parts = [
-        f"{runs[name]:,} runs may call {name} (irreversible), "
+        f"{counted(runs[name], 'run')} may call {name} (irreversible), "
         + (
             f"at most {calls[name]:,.0f} times in all"
             if calls[name] < float("inf")
@@ -674,8 +674,7 @@ def experiment(
         raise UsageError(f"repeats must be a number from 1 to 10,000, not {repeats!r:.100}")
     if failed not in ("zero", "drop"):
         raise UsageError(f'failed must be "zero" or "drop", not {failed!r:.100}')
-    if timeout is not None and not timeout > 0:
-        raise UsageError(f"timeout must be a number of seconds above 0, not {timeout!r:.100}")
+    check_time_limit(timeout)
     if cluster is not None and not isinstance(cluster, str) and not callable(cluster):
         raise UsageError(f"cluster must be the name of a field of the cases, or a function, not {cluster!r:.100}")
     executor, read = executor_of(on), read_cases(cases, cluster)

@@ -29,7 +29,7 @@ from agentkit.experiments.outcome import ELSEWHERE, FAILED, OVER_BUDGET, SCORED,
 from agentkit.experiments.scores import checked_scores
 from agentkit.experiments.statistics import Estimate, estimate, wilson
 from agentkit.experiments.table import duration, mean, money, to_frame
-from agentkit.experiments.worker import when_free
+from agentkit.experiments.worker import check_time_limit, when_free
 from agentkit.gates.limits import Budget
 from agentkit.inert import inert, inert_lines
 from agentkit.journal.entries import OUTCOME, Entry, begun
@@ -37,7 +37,7 @@ from agentkit.models.tokens import tokens, tokens_of_tools
 from agentkit.run.asked_again import Asking, is_reply, question
 from agentkit.run.run import Run
 from agentkit.run.samples import IN_THE_RUN
-from agentkit.runtime.control import GRACE, check_timeout
+from agentkit.runtime.control import GRACE
 from agentkit.stepper.stepper import Pending
 from agentkit.trace.line import has_drifted
 
@@ -135,7 +135,7 @@ class Trials(Displayed):
         if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MAX_TIMES:
             raise UsageError(f"times must be an integer from 1 to {MAX_TIMES:,}, not {times!r:.100}")
         check_score(score)
-        check_timeout(timeout)
+        check_time_limit(timeout)
         if run.trace.journal is None:
             raise UsageError(
                 'trials are runs that are opened again, which needs a journal: Agent(…, journal="memory") or a path'
@@ -261,8 +261,7 @@ class Trials(Displayed):
     def price(self) -> str:
         """What is still to be done: the trials, their calls, tokens and price, and which tools they may call."""
         if not (missing := self.missing):
-            scored = f" go() scores {counted(len(self.unscored), 'trial')}; no model is asked." if self.unscored else ""
-            return f"Nothing is left to try: {len(self.ended)} of {self.times} trials have ended.{scored}"
+            return f"Nothing is left to try: {len(self.ended)} of {self.times} trials have ended.{scoring_of([self])}"
         used = self.expected
         cost = f"about ${used.cost:.3g}" if used.cost else "no price is known"
         written = f" and {used.output:,} to write" if used.output else ""
@@ -395,8 +394,8 @@ class Trials(Displayed):
         """The mean score, with its 95 % interval; None if nothing is scored.
 
         Wilson's interval if all scores are 0 or 1, and else Student's. If all are the same number between 0 and 1,
-        Student's would have no width; Wilson's is then used, which is at least as wide as it has to be, because no such
-        score varies more than one that is 0 or 1.
+        Student's would have no width, or no end if there is only one; Wilson's is then used, which is at least as wide
+        as it has to be, because no such score varies more than one that is 0 or 1.
         """
         return self.estimated()
 
@@ -405,7 +404,7 @@ class Trials(Displayed):
         if not (scores := self.scores):
             return None
         found = estimate([[score] for score in scores], confidence=confidence)
-        if found.low == found.high and 0 <= found.value <= 1:
+        if len(set(scores)) == 1 and 0 <= found.value <= 1:
             low, high = wilson(found.value, len(scores), confidence)
             return Estimate(found.value, low, high, len(scores), confidence, "Wilson")
         return found
@@ -648,6 +647,12 @@ def progress_of(studies: list[Trials]) -> str:
     took = time.monotonic() - min(each._began for each in studies)
     about = f", about {duration(took / made * left)}" if made else ""
     return f"{counted(left, 'trial')} left{about}"
+
+
+def scoring_of(studies: list[Trials]) -> str:
+    """Return how many trials `go()` only scores, as a further sentence of a forecast; "" if there are none."""
+    count = sum(len(each.unscored) for each in studies)
+    return f" go() scores {counted(count, 'trial')}; no model is asked." if count else ""
 
 
 def question_of(studies: list[Trials]) -> str:

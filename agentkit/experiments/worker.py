@@ -27,6 +27,7 @@ from agentkit.experiments.outcome import ELSEWHERE, FAILED, STOPPED, Outcome, ou
 from agentkit.gates.budget import BudgetGate
 from agentkit.models.transport import rate_limit
 from agentkit.run.run import Result, Run
+from agentkit.runtime.control import check_timeout
 
 POLL = 0.25
 """How often another process looks whether the experiment was stopped, in seconds."""
@@ -77,6 +78,13 @@ class Work:
         except Exception as error:
             raise UsageError(f"{self.agent!r} cannot be sent to another process: {error_line(error)}") from error
         return packed
+
+
+def check_time_limit(timeout: Any) -> None:
+    """Check that each of many runs may take so many seconds; None is no limit. Raises `UsageError`."""
+    check_timeout(timeout)
+    if timeout is not None and timeout <= 0:
+        raise UsageError(f"timeout must be a number of seconds above 0, not {timeout!r:.100}")
 
 
 def here() -> tuple[str, int]:

@@ -8,8 +8,8 @@
         check(lambda: MyJournal(tmp_path))
 
 Each check is a function of `open_journal`, which opens an empty store at its first call. `DURABLE_CHECKS` call it
-again, and get another journal object of the same store, as another process would. `WISH_CHECKS` do, too; they are for a
-journal with the methods `wish` and `on_wish`, and `TURN_CHECKS` for one with `take_turn`. A check closes what it
+again, and get another journal object of the same store, as another process would. So do `WISH_CHECKS`, which are for a
+journal with the methods `wish` and `on_wish`, and `TURN_CHECKS`, for one with `take_turn`. A check closes what it
 opened, and raises `AssertionError` if the journal does something else.
 """
 

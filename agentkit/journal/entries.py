@@ -89,9 +89,10 @@ class Note:
     "guards" (some guards of the run were changed), "tripped" (a guardrail has tripped), "inject", "recall",
     "head" (the run moved to other entries), "asked_again" (the run is a fork in which the model of run `data["of"]` is
     only asked again; `data["request"]` is a digest of the request), "signal", "traced" (the run is driven under the
-    span `data["traceparent"]` from here on), "error", "status", "warning", "outcome" (what an experiment made of the
-    run as it was then), and "lost" (rows of the tree after row `data["after"]` had been recorded and are missing now,
-    so a call that is not on record may have been performed; `data["text"]` says it in a sentence).
+    span `data["traceparent"]` from here on), "error", "status", "warning" (`data["wish"]` is what somebody asked of the
+    run, if that is what it tells), "outcome" (what an experiment made of the run as it was then), and "lost" (rows of
+    the tree after row `data["after"]` had been recorded and are missing now, so a call that is not on record may have
+    been performed; `data["text"]` says it in a sentence).
     """
 
     kind: str
@@ -248,7 +249,7 @@ class Journal(Protocol):
     def create(self, info: RunInfo) -> None:
         """Add a run, and hold it for this process.
 
-        Raises `UsageError` if the name is taken, also as that of a tree: the forks of a run that was deleted.
+        Raises `UsageError` if the name is taken, or if a run of this name was deleted and has left forks.
         """
 
     def claim(self, run: str) -> RunInfo:

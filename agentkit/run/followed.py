@@ -75,6 +75,7 @@ class Followed:
         self._journal, self._tail = journal, journal.tail(info.run, after)
         self._renew, self._open_journal = renew, open_journal
         self._lock, self._reading = threading.Lock(), threading.Lock()
+        self._obeyed: list[Any] = []
         self._end: AgentkitError | None = None
         self._watchers = 0
         self._stop = threading.Event()
@@ -108,9 +109,15 @@ class Followed:
         if not callable(getattr(journal, "wish", None)):
             raise ReadOnly(f"this run is read-only: {self.run.read_only}")
         wish = Wish(self.info.run, what, text, self.author)
-        journal.wish(wish)
-        with self._lock:
+        with self._lock:  # first: it may come true before this thread goes on
             self.asked = (*self.asked, wish)
+            self._obeyed.clear()
+        try:
+            journal.wish(wish)
+        except BaseException:
+            with self._lock:
+                self.asked = tuple(each for each in self.asked if each is not wish)
+            raise
 
     def catch_up(self) -> bool:
         """Read what was recorded since; return whether there was anything new.
@@ -137,18 +144,20 @@ class Followed:
             self._renew(rows, [info] if is_own else [info, *self._journal.runs()])
         is_new = bool(rows) or (info.status, info.holder) != (self.info.status, self.info.holder)
         self.info, self.run.saved_status = info, info.status
+        notes = [row for row in rows if isinstance(row, Note) and row.run == info.run]
         with self._lock:
-            self.asked = tuple(wish for wish in self.asked if not self._is_past(wish, rows))
+            self._obeyed += [note.data["wish"] for note in notes if "wish" in note.data]
+            self.asked = tuple(wish for wish in self.asked if not self._is_past(wish, notes))
         return is_new
 
-    def _is_past(self, wish: Wish, rows: list[Row]) -> bool:
+    def _is_past(self, wish: Wish, notes: list[Note]) -> bool:
         """Return whether a wish has come true, or cannot any more."""
         if not self.holder:
             return True
         if wish.what == "inject":
-            notes = (row for row in rows if isinstance(row, Note) and row.kind == "inject" and row.run == wish.run)
-            return any(note.data["text"] == mask(wish.text) for note in notes)
-        return self.info.status != "running"
+            return any(note.kind == "inject" and note.data["text"] == mask(wish.text) for note in notes)
+        is_obeyed = wish.what == "pause" or wish.what in self._obeyed  # a paused run is yet to be stopped
+        return is_obeyed and self.info.status != "running"
 
     @property
     def has_ended(self) -> bool:

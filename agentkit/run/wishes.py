@@ -33,8 +33,9 @@ def obey(run: Run, journal: Any) -> None:
 def _fulfil(run: Run, wish: Wish) -> None:
     control, trace = run.control, run.trace
     text = f"{wish.author} asked this run to {asked_to(wish.what)}" + (f": {wish.text}" if wish.text else "")
+    data = {"text": text, "wish": wish.what}
     try:
-        control.post(lambda: trace.unsaved.attempt(lambda: trace.note("warning", {"text": text}, at=time.time())))
+        control.post(lambda: trace.unsaved.attempt(lambda: trace.note("warning", data, at=time.time())))
         if wish.what == "pause":
             run.pause()
         elif wish.what == "stop":

@@ -411,6 +411,9 @@ def test_the_price_is_shown_first():
     found = bisect(run, other)
     assert "go() makes 6 to 20 trials, with about 6 to 20 model calls in all" in repr(found)
     assert "about 6,600 to 22,000 tokens; about $0.06" in found.forecast
+    assert "go() makes 2 trials, with about 2 model calls in all: about 2,200 tokens; about $0.02" in (
+        bisect(run, other, repeats=1).forecast
+    )
 
 
 def test_trials_that_are_recorded_are_not_made_again(path):
@@ -651,6 +654,7 @@ def test_what_cannot_be_bisected_is_refused_with_what_to_do(journal):
         ({"repeats": 2}, "at least 4, or 1"),
         ({"on": 0}, "on must be"),
         ({"timeout": 0}, "timeout must be"),
+        ({"timeout": float("inf")}, "timeout must be"),
         ({"score": "good"}, "score"),
         ({"score": lambda: 1}, "score must be a function"),
         ({"score": lambda result, case: float("nan")}, "not a finite number"),
@@ -754,6 +758,7 @@ def test_without_a_journal_the_trials_are_kept_in_memory():
     found = bisect(run, other).go()
     assert str(found.culprit) == "tool t1: added"
     assert found.after.answer == "yes"
+    assert found.after.fork(1).drive().answer == "yes"
 
 
 def test_a_loop_with_an_inner_engine_can_be_changed(journal):
@@ -930,6 +935,26 @@ def test_bisections_of_the_same_runs_at_the_same_time_share_their_trials(path):
     for found in several:
         assert str(found.wait().culprit) == "tool t1: added", found.problem
     assert len(asked) == several[0].most[0]
+
+
+def test_threads_that_begin_a_bisection_at_the_same_time_begin_it_once(journal):
+    asked: list[object] = []
+    run, other = many_tools(1, by_tool("t0", asked), journal)
+    found = bisect(run, other)
+    asked.clear()
+    together = threading.Barrier(8)
+
+    def go() -> None:
+        together.wait()
+        found.go()
+
+    threads = [threading.Thread(target=go) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert str(found.culprit) == "tool t0: added"
+    assert len(asked) == found.most[0]
 
 
 def test_a_bisection_that_was_stopped_before_it_began_begins(journal):

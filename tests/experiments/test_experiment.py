@@ -307,6 +307,14 @@ def test_clusters_that_are_none_are_refused_before_anything_begins(path, make, c
     assert not asked
 
 
+def test_an_array_is_no_cluster_and_a_number_of_numpy_is(path, make):
+    numpy = pytest.importorskip("numpy")
+    with pytest.raises(UsageError, match=r"must be a text or a number, not array\(\[1, 2\]\)"):
+        experiment(make.products(2), make.multiplier(path), cluster=lambda case: numpy.array([1, 2]))
+    found = experiment(make.products(2), make.multiplier(path), cluster=lambda case: numpy.int64(7))
+    assert {case.cluster for case in found.wait().cases} == {7}
+
+
 def test_one_cluster_tells_nothing_about_others(path, make):
     agents = {"one": make.multiplier(path), "two": make.multiplier(path, wrong=("x",))}
     found = experiment(grouped(4), agents, score=lambda r, c: len(r.answer) / 7, cluster="sheet").wait()
@@ -560,6 +568,7 @@ def test_cases_that_are_none_are_refused(path, make, cases, problem):
         {"on": "fast"},
         {"failed": "maybe"},
         {"timeout": -1},
+        {"timeout": math.inf},
         {"scores": 1},
     ],
 )

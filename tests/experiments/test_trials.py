@@ -310,6 +310,8 @@ def test_equal_scores_do_not_pretend_to_be_certain() -> None:
     run, _ = tossed("Tails.", "Tails.", "Heads.")
     found = until_end(run, 2, score=lambda result, case: 0.5).go().estimate
     assert found is not None and (found.method, round(found.low, 2), round(found.high, 2)) == ("Wilson", 0.09, 0.91)
+    one = until_end(run, 1, score=lambda result, case: 0.5).estimate
+    assert one is not None and (one.method, round(one.low, 2), round(one.high, 2)) == ("Wilson", 0.05, 0.95)
     judged = until_end(run, 2, score=Judge(Scripted(["1", "0.5", "0"] * 3), "Is it polite?")).go(on=1)
     assert judged.scores == [0.5, 0.5] and judged.own_score == 0.5
 
@@ -604,6 +606,7 @@ def test_a_trial_that_takes_too_long_has_failed() -> None:
         ({"until": "thought", "score": heads}, "for whole endings"),
         ({"case": "51"}, "case must be a dict"),
         ({"timeout": -1}, "timeout must be"),
+        ({"timeout": 0}, "timeout must be"),
         ({"entry": 0}, "only a thought"),
     ],
 )
@@ -682,6 +685,11 @@ def test_if_the_trials_cannot_tell_it_is_said() -> None:
     assert run.decided(12, score=good).go().sentence.startswith("Cannot tell where it was decided: no two")
     few = run.decided(13, score=good)
     assert few.step is None and few.sentence.startswith("Cannot tell yet: trials are missing")
+    one = run.decided(1, score=lambda result, case: 7)
+    assert one.forecast == "Nothing is left to try. go() scores 2 trials; no model is asked."
+    one.go()
+    assert one.forecast == "Nothing is left to try."
+    assert "no two neighbouring intervals are apart; more trials tell more." in one.sentence
 
 
 @pytest.mark.parametrize("thoughts", [3, 10, 30])

@@ -108,7 +108,7 @@ def test_it_is_the_same_in_a_process_of_its_own(suite: pytest.Pytester) -> None:
     [
         ('("missing/")', "agentkit_recording", "*there is no file or folder */missing; record one with *"),
         ('("empty")', "agentkit_recording", "*there is no .json or .jsonl file in the folder */empty; record one*"),
-        ('("*.nothing")', "agentkit_recording", "*no file fits the pattern */*.nothing; record one with *"),
+        ('("*.nothing")', "agentkit_recording", "*no file matches the pattern */*.nothing; record one with *"),
         ("", "agentkit_recording", "*say where the recordings are, relative to this file: *"),
         ('(path="recordings/")', "agentkit_recording", "*say where the recordings are, relative to this file: *"),
         ('("recordings/")', "", "*must take the fixture: def test_same(agentkit_recording)*"),

@@ -54,7 +54,7 @@ from agentkit.experiments.outcome import (
     Outcome,
     outcome_of,
 )
-from agentkit.experiments.worker import alone
+from agentkit.experiments.worker import alone, check_time_limit
 from agentkit.export.tables import Table, to_html, to_text
 from agentkit.inert import inert_lines
 from agentkit.journal.entries import OUTCOME, Entry
@@ -175,7 +175,7 @@ class Bisection:
         self._found: tuple[Prefix, Prefix] | None = None
         self._stopping = threading.Event()
         self._live: dict[str, Run] = {}
-        self._forking = threading.Lock()
+        self._beginning, self._forking = threading.Lock(), threading.Lock()
         self._working: Any = None
         self._is_running = False
         self._known: dict[str, Outcome] = {}
@@ -205,18 +205,17 @@ class Bisection:
     @property
     def forecast(self) -> str:
         """What `go()` would do: how many trials, with how many calls and tokens, at what price."""
-        least, most = self.most
         calls = max(sum(e.kind == "think" and e.author == "model" for e in line) for line in self._way.recorded)
         one = self.expected
-        price = f"about {table.money(one.cost * least)} to {table.money(one.cost * most)}" if one.cost else ""
-        tokens = f"about {one.total * least:,} to {one.total * most:,} tokens" if one.total else ""
+        price = f"about {_span(one.cost, self.most, table.money)}" if one.cost else ""
+        tokens = f"about {_span(one.total, self.most)} tokens" if one.total else ""
         used = "; ".join(filter(None, (tokens, price or "no price is known")))
         ours = tuple(f"{name_of_trials(point)}." for point in self._way.points) if self._known else ()
         known = sum(name.startswith(ours) for name in self._known)
         recorded = f", of which {known:,} may be on record" if known else ""
         return (
-            f"go() makes {least:,} to {most:,} trials{recorded}, with about {calls * least:,} to {calls * most:,} "
-            f"model calls in all: {used}"
+            f"go() makes {_span(1, self.most)} trials{recorded}, with about {_span(calls, self.most)} model calls in "
+            f"all: {used}"
         )
 
     @property
@@ -278,8 +277,13 @@ class Bisection:
 
     def begin(self, *, approved: bool | None = None) -> Bisection:
         """Make the trials in the background, and return at once; `approved` is that of `go`."""
+        with self._beginning:
+            self._begin(approved)
+        return self
+
+    def _begin(self, approved: bool | None) -> None:
         if self.status in ("running", "done"):
-            return self
+            return
         self.approved = self.approved if approved is None else approved
         if self.question:
             raise Undecided(self.question)
@@ -291,7 +295,6 @@ class Bisection:
                 trial.outcome = None
         self._is_running = True
         self._working = background.in_thread(self._run)
-        return self
 
     def wait(self, timeout: float | None = None) -> Bisection:
         """Wait until it is over or was stopped, at most `timeout` seconds; an interrupt stops it."""
@@ -467,7 +470,7 @@ class Bisection:
                 if is_alone:
                     outcome = self._driven_alone(trial)
                 else:
-                    outcome = Outcome(trial.run_name, ELSEWHERE, "another bisection in this process makes it")
+                    outcome = Outcome(trial.run_name, ELSEWHERE, "another bisection in this process is making it")
             if outcome.state != ELSEWHERE or time.monotonic() > end:
                 return outcome
             if self._stopping.wait(REFRESH):
@@ -643,6 +646,12 @@ _HOW_SURE = (
     "If several have a part, this is the one that turned it on this way."
 )
 
+
+def _span(each: float, times: tuple[int, int], form: Callable[[float], str] = "{:,}".format) -> str:
+    """Return how much is used if each of so many trials uses this much: from the fewest to the most trials."""
+    return " to ".join(dict.fromkeys(form(each * count) for count in times))
+
+
 _FINAL = (SCORED, OVER_BUDGET)
 """Outcomes of trials that are taken from the journal."""
 
@@ -682,8 +691,7 @@ def bisect(
         raise UsageError(f"repeats must be a number from 1 to 1,000, not {repeats!r:.100}")
     if isinstance(on, bool) or not 1 <= on <= 1_000:
         raise UsageError(f"on must be a number of threads from 1 to 1,000, not {on!r:.100}")
-    if timeout is not None and not timeout > 0:
-        raise UsageError(f"timeout must be a number of seconds above 0, not {timeout!r:.100}")
+    check_time_limit(timeout)
     ends = _opened(run, other)
     first, second = ends
     way = between_lines(*ends) if first.tree_id == second.tree_id else between_starts(*ends, output)
@@ -697,20 +705,10 @@ def bisect(
     used = score or functools.partial(_is_answer, (second if has_answer else first).answer or "")
     score_id = digest(canonical([content(used), content(about)]))
     outcomes = [outcome_of(each.result, used, about, score_id) for each in ends]
-    for each, outcome in zip(ends, outcomes, strict=True):
-        if outcome.state not in (SCORED, FAILED, OVER_BUDGET):
-            raise UsageError(f"the score of {each.id} is not known: {outcome.problem or outcome.state}")
-    mine, its = [next(iter(outcome.scores.values()), 0.0) for outcome in outcomes]
-    if mine == its:
-        default = "" if score else " (it asks for the answer of other; pass another one with score=…)"
-        raise UsageError(
-            f"both runs have the score {mine:g}, so there is nothing to explain{default}; "
-            "take a score by which they differ"
-        )
     found = Bisection(
         way,
         ends,
-        (mine, its),
+        _scores_of(ends, outcomes, is_default=score is None),
         score=used,
         score_id=score_id,
         case=about,
@@ -726,6 +724,21 @@ def bisect(
             f"out: repeats must be at least {least}, or 1 for models that always reply the same"
         )
     return found
+
+
+def _scores_of(ends: tuple[Run, Run], outcomes: list[Outcome], *, is_default: bool) -> tuple[float, float]:
+    """Return the scores of both runs. Raises `UsageError` if one is not known, or if they are equal."""
+    for each, outcome in zip(ends, outcomes, strict=True):
+        if outcome.state not in (SCORED, FAILED, OVER_BUDGET):
+            raise UsageError(f"the score of {each.id} is not known: {outcome.problem or outcome.state}")
+    mine, its = [next(iter(outcome.scores.values()), 0.0) for outcome in outcomes]
+    if mine == its:
+        default = " (it asks for the answer of other; pass another one with score=…)" if is_default else ""
+        raise UsageError(
+            f"both runs have the score {mine:g}, so there is nothing to explain{default}; "
+            "take a score by which they differ"
+        )
+    return mine, its
 
 
 def _is_answer(answer: str, result: Any, case: dict[str, Any]) -> bool:

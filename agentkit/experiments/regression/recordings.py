@@ -132,7 +132,7 @@ def _below(path: Path) -> list[Recording]:
         raise UsageError(f"there is no file or folder {path}; {HOW}")
     found = _each_once(Path(each) for each in glob.glob(str(path), recursive=True) if not os.path.isdir(each))
     if not found:
-        raise UsageError(f"no file fits the pattern {path}; {HOW}")
+        raise UsageError(f"no file matches the pattern {path}; {HOW}")
     folder = Path(os.path.commonpath([each.parent for each in found]))
     return [each for file in sorted(found) for each in _in_file(file, file.relative_to(folder).as_posix())]
 
