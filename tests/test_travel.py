@@ -14,6 +14,8 @@ import pytest
 from agentkit import Agent, Call, Reply, ToolBox, tool
 from agentkit.core.messages import Chat
 from agentkit.errors import UsageError
+from agentkit.experiments import worker
+from agentkit.experiments.worker import Work
 from agentkit.journal import sqlite
 from agentkit.journal.sqlite import SqliteJournal
 from agentkit.models import Scripted
@@ -141,6 +143,17 @@ def test_processes_divide_a_rate_limit_while_they_cannot_take_turns(tmp_path):
         assert 3 < asyncio.run(limit._turn()) <= 4
     finally:
         rate_limit.share_among(1)
+
+
+def test_an_agent_without_a_place_for_turns_leaves_those_of_others_alone(tmp_path):
+    limit = RateLimit(60)
+    agents = [
+        Agent(OpenAI("a", base_url="http://127.0.0.1:9", per_minute=limit), journal=journal)
+        for journal in (str(tmp_path / "runs.db"), None)
+    ]
+    arrived = [worker._unpacked(Work(agent, None).pack())[0] for agent in agents]
+    assert arrived[0].model.rate_limit is arrived[1].model.rate_limit is limit
+    assert limit.take_turn == arrived[0].journal.take_turn
 
 
 def test_a_script_travels_with_what_is_left_of_it():

@@ -58,7 +58,7 @@ class Outcome:
         numbers = ("calls", "tool_calls", "tokens", "cost", "judging", "seconds")
         texts = ("problem", "answer", "reason", "score_id")
         for name, value in data.items():
-            if name in numbers and not isinstance(value, int | float):
+            if name in numbers and not _is_number(value):
                 return None
             if name in texts and not isinstance(value, str):
                 return None
@@ -70,8 +70,12 @@ class Outcome:
 _ALL = (*STATES, STOPPED, ELSEWHERE)
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and fits(value)
+
+
 def _are_numbers(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(each, int | float) and fits(each) for each in value.values())
+    return isinstance(value, dict) and all(map(_is_number, value.values()))
 
 
 def outcome_of(result: Result, score: Any, case: dict[str, Any], score_id: str) -> Outcome:

@@ -49,6 +49,8 @@ def checked_scores(given: Any) -> Scored:
             raise UsageError(f"the name of a score must be a text, not {name!r:.100}")
         if isinstance(value, Judged):
             scored.spreads[name] = _number(name, value.spread)
+            if value.spread < 0:
+                raise UsageError(f"the spread of a score must be 0 or more, not {value.spread!r:.100}")
             scored.usage += value.usage or Usage()
             value = value.value
         scored.values[name] = _number(name, value)

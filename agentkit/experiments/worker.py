@@ -112,8 +112,9 @@ def _unpacked(packed: bytes) -> tuple[Agent, Any]:
 
     with rate_limit.arriving() as limits:
         agent, score = cloudpickle.loads(packed)
-    for limit in limits:
-        limit.take_turn = getattr(agent.journal, "take_turn", None)
+    if (take_turn := getattr(agent.journal, "take_turn", None)) is not None:
+        for limit in limits:
+            limit.take_turn = take_turn
     return agent, score
 
 

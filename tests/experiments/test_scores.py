@@ -62,6 +62,11 @@ def test_numbers_of_numpy_are_scores():
     assert checked_scores(given).values == {"a": 0.5, "b": 1.0, "c": 1.0}
 
 
+def test_a_spread_is_not_negative():
+    with pytest.raises(UsageError, match="must be 0 or more"):
+        checked_scores(Judged(1, -0.1))
+
+
 # -- what is the same --------------------------------------------------------------------------------------------------
 
 LIMIT = 3

@@ -235,6 +235,7 @@ def test_a_trial_that_was_deleted_is_made_again() -> None:
         {"state": "elsewhere"},
         {"state": "stopped"},
         {"state": "scored", "scores": {"score": float("inf")}},
+        {"state": "scored", "tokens": float("nan")},
         {"state": "waiting", "problem": 7},
     ],
 )

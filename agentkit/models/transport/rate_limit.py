@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import uuid
@@ -71,8 +72,9 @@ class RateLimit:
         return _limit, (self.id, self.per_minute)
 
     def __post_init__(self) -> None:
-        if not self.per_minute >= 0:
-            raise UsageError(f"per_minute must be a number of requests, or 0 for no limit, not {self.per_minute!r}")
+        number = self.per_minute
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < math.inf:
+            raise UsageError(f"per_minute must be a number of requests, or 0 for no limit, not {number!r:.100}")
 
     async def wait(self) -> float:
         """Wait for a turn, take it, and return the seconds that this took; a call that is stopped

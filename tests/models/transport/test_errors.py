@@ -234,9 +234,10 @@ def test_an_unusable_time_limit_is_refused_at_once(wrong: Any) -> None:
         OpenAI("m", base_url="http://127.0.0.1:9", timeout=wrong)
 
 
-def test_a_negative_rate_limit_is_refused() -> None:
+@pytest.mark.parametrize("wrong", [-1, "60", None, True, float("nan"), float("inf")])
+def test_an_unusable_rate_limit_is_refused(wrong: Any) -> None:
     with pytest.raises(UsageError, match="per_minute"):
-        RateLimit(-1)
+        RateLimit(wrong)
 
 
 def test_a_base_url_is_accepted_as_people_copy_it() -> None:
