@@ -481,12 +481,12 @@ def test_trials_count_in_the_order_in_which_they_were_given_out(journal):
     hold.set()
     found = bisect(run, other, on=4).begin()
     assert begun.acquire(timeout=30)
-    while len([trial for prefix in found.prefixes for trial in prefix.trials if trial.outcome]) < 5:
-        found.wait(0.05)
-    found.stop().wait(30)
     last = found.prefixes[-1]
+    while [trial.outcome is None for trial in last.trials].count(True) != 1 or last.trials[-1].outcome is None:
+        found.wait(0.05)  # until only the slow one has not ended, and others that were given out after it have
+    found.stop().wait(30)
     slow = next(n for n, trial in enumerate(last.trials) if trial.outcome is None)
-    assert last.likes == [True] * slow and len([trial for trial in last.trials if trial.outcome]) > slow
+    assert slow < len(last.trials) - 1 and last.likes == [True] * slow
     made = {prefix.count: len(prefix.trials) for prefix in found.prefixes}
     assert found.go().culprit is not None
     assert {prefix.count: len(prefix.trials) for prefix in found.prefixes} == made
